@@ -22,7 +22,7 @@ export const API_ERRORS = {
   not_found: {
     status: 404,
     message: 'Not found',
-    cause: 'There is no such path, message or webhook, or it has been deleted.',
+    cause: 'There is no such path, message, event or webhook, or it has been deleted.',
   },
   method_not_allowed: { status: 405, message: 'Method not allowed', cause: '`Allow` lists the methods of this path.' },
   request_timeout: {
@@ -68,7 +68,7 @@ export const API_ERRORS = {
     status: 410,
     message: 'Events are gone',
     cause:
-      'Events behind this cursor are not kept any more. `details` names the oldest cursor: go on from there, and read what you missed from `GET /messages`.',
+      'Events behind this cursor, or of the time of this id, are not kept any more. `details` names the oldest cursor: go on from there, and read what you missed from `GET /messages`.',
   },
   payload_too_large: {
     status: 413,

@@ -4,6 +4,7 @@ import { disconnectDevice } from './devices/disconnect-device.js';
 import { listDevices } from './devices/list-devices.js';
 import { showStatus } from './devices/show-status.js';
 import { listEvents } from './events/list-events.js';
+import { showEvent } from './events/show-event.js';
 import { streamEvents } from './events/stream-events.js';
 import type { Endpoint } from './http/endpoint.js';
 import { showMedia } from './media/show-media.js';
@@ -42,7 +43,9 @@ export const ENDPOINTS: readonly Endpoint[] = [
   checkContacts,
   showMedia,
   listEvents,
+  // Before the ids: it has no id's form.
   streamEvents,
+  showEvent,
   listOptOuts,
   addOptOuts,
   showOptOut,

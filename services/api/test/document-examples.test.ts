@@ -93,7 +93,12 @@ describe('the examples of docs/api.md', () => {
     await fetch(url, { method: 'POST', body: JSON.stringify(draft) });
     const heard = (await curl(/after=\$CURSOR/)).body.events as { type: string }[];
     expect(heard.map(({ type }) => type)).to.deep.equal(['message.received']);
-    const [first] = (await curl(/after=0/)).body.events as { data: { content: { media: { id: string } } } }[];
+    const [first] = (await curl(/after=0/)).body.events as {
+      id: string;
+      data: { content: { media: { id: string } } };
+    }[];
+    environment.EVENT_ID = first!.id;
+    expect((await curl(/EVENT_ID/)).body.event).to.deep.equal(first);
     environment.MEDIA_ID = first!.data.content.media.id;
     const before = readdirSync(folder);
     expect((await curl(/\/media\//)).status).to.equal(200);

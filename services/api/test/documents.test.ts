@@ -39,6 +39,7 @@ describe('the documents of the API', () => {
       '/disconnect',
       '/events',
       '/events/stream',
+      '/events/{id}',
       '/media/{id}',
       '/messages',
       '/messages/{messageId}',

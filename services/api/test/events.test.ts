@@ -127,6 +127,22 @@ describe('events for those who ask', () => {
     expect((await ask(`?after=${start}`, other)).events).to.deep.equal([]);
   });
 
+  it('are shown one by one, as they were told, to those who may see them', async () => {
+    const start = (await ask('')).nextCursor;
+    await record(await send(), 'acked');
+    const { rows } = await collect(start, { wanted: PEOPLE.length });
+    const [told] = (await ask(`?after=${start}&types=message.sent&limit=1`)).events;
+    const { status, body } = await api.call('GET', `/events/${(rows[0] as unknown as { id: string }).id}`, { token });
+    expect([status, body]).to.deep.equal([200, { success: true, event: told }]);
+    const other = (await api.newToken({ scopes: ['events'], device: 'another' })).value;
+    expect((await api.call('GET', `/events/${told!.id}`, { token: other })).status).to.equal(404);
+    expect((await api.call('GET', `/events/${told!.id}`)).status, 'another scope').to.equal(403);
+    expect((await api.call('GET', `/events/${told!.id}x`, { token })).status).to.equal(404);
+    const gone = await api.call('GET', '/events/evt_main_1_connected', { token });
+    expect(gone.status).to.equal(410);
+    expect(gone.body).to.have.nested.property('details[0].path').that.deep.equals(['id']);
+  });
+
   it('that are gone are a 410 with the oldest cursor, and what is no cursor or type is a 400', async () => {
     await ask('');
     const { status, body } = await api.call('GET', '/events?after=1-1', { token });

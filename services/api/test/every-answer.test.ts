@@ -94,6 +94,13 @@ describe('every answer of the document', () => {
   const messageId = async () => String((await api.call('POST', '/send', { token, json: TEXT })).body.messageId);
   const webhookId = async () =>
     String((await api.call('POST', '/webhooks', { token, json: BODIES.createWebhook! })).body.webhookId);
+  const eventId = async () => {
+    const optOuts = (await api.newToken({ scopes: ['opt-outs'] })).value;
+    await api.call('GET', '/events', { token });
+    await api.call('POST', '/opt-outs', { token: optOuts, json: { phone: '447700900003' } });
+    const { events } = (await api.call('GET', '/events?after=0', { token })).body as { events: { id: string }[] };
+    return events[0]!.id;
+  };
   const call = async ({ method, path, json }: Operation, { query = '', target = api, headers = {} } = {}) => {
     const filled = path
       .replace(':messageId', path.includes('messageId') ? await messageId() : '')
@@ -262,6 +269,18 @@ describe('every answer of the document', () => {
       410: async (operation) => {
         await call(operation);
         return statusOf(call({ ...operation, path: '/events?after=1-1' }));
+      },
+    },
+    showEvent: {
+      200: async (operation) => statusOf(call({ ...operation, path: `/events/${await eventId()}` })),
+      403: async (operation) => {
+        token = (await api.newToken({ scopes: ['read'] })).value;
+        return statusOf(call(operation));
+      },
+      404: (operation) => statusOf(call({ ...operation, path: '/events/evt_x' })),
+      410: async (operation) => {
+        await call({ ...operation, path: '/events' });
+        return statusOf(call({ ...operation, path: '/events/evt_main_1_connected' }));
       },
     },
     showOptOut: { 404: (operation) => statusOf(call({ ...operation, path: '/opt-outs/%ff' })) },

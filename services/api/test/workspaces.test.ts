@@ -34,6 +34,9 @@ const USE: readonly Request[] = [
   ['sendMessage', 'POST /send', { json: { to: PHONE, attachment: { type: 'document', base64: FILE } } }],
   ['sendMessage', 'POST /send', { json: { to: PHONE, text: 'an answer', existingMessageId: 'MESSAGE_ID' } }],
   ['listEvents', 'GET /events'],
+  ['addOptOuts', 'POST /opt-outs', { json: { phone: '447700900003' } }],
+  ['listEvents', 'GET /events?after=0'],
+  ['showEvent', 'GET /events/EVENT_ID'],
   ['showMedia', 'GET /media/MEDIA_ID'],
   ['createWebhook', 'POST /webhooks', { json: { url: 'https://127.0.0.1:1/' } }],
   ['changeWebhook', 'PATCH /webhooks/WEBHOOK_ID', { json: { description: 'ours' } }],
@@ -90,6 +93,8 @@ describe('two workspaces with devices, people, keys and files of the same names'
       if (stop) await stop();
       if (typeof answer.body.messageId === 'string') messageIds.push(answer.body.messageId);
       ids.MESSAGE_ID = messageIds.at(-1) ?? '';
+      const [event] = (answer.body.events ?? []) as { id: string }[];
+      if (event) ids.EVENT_ID = event.id;
       if (typeof answer.body.webhookId === 'string') ids.WEBHOOK_ID = answer.body.webhookId;
       return answer;
     }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { LogPlace } from '@gateway/contracts/events/cursor';
 import type { EventPart } from '@gateway/contracts/events/entry';
+import { escapeId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, DEFAULT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import { type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
 import { DISABLED_AFTER_MS } from '@gateway/contracts/webhooks/breaker';
@@ -156,7 +157,7 @@ async function renderOther(
       return make(`${entry.atMs}_restricted`, 'device.restricted', { kind: restriction, until });
     }
     case 'received':
-      return make(`${inId(part.platformId)}_received`, 'message.received', {
+      return make(`${escapeId(part.platformId)}_received`, 'message.received', {
         ...(await describeReceived(store, address, { platformId: part.platformId, arrivedAtMs: entry.atMs })),
       });
     case 'optOuts': {
@@ -176,9 +177,6 @@ async function renderOther(
 }
 
 const digestOf = (phones: readonly string[]) => createHash('sha256').update(phones.join()).digest('hex').slice(0, 16);
-/** As it may stand in an id; no two have the same. */
-const inId = (platformId: string) =>
-  platformId.replace(/[^A-Za-z0-9]/gu, (sign) => `-${sign.codePointAt(0)!.toString(16)}-`);
 const iso = (ms: number) => new Date(ms).toISOString();
 
 function eventOf(

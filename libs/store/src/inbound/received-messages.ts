@@ -98,6 +98,16 @@ export async function readInbound(
   return (await findReceived(store, address, wanted))?.message;
 }
 
+/** When it was kept, ms; `undefined` for one that is not, or not any more. */
+export async function readArrival(
+  store: Store,
+  address: DeviceAddress,
+  platformId: string,
+): Promise<number | undefined> {
+  const atMs = await store.redis.zscore(keysOf(store, address).receivedTimes, platformId);
+  return atMs === null ? undefined : Number(atMs);
+}
+
 async function findReceived(
   store: Store,
   address: DeviceAddress,

@@ -1,10 +1,11 @@
 import { type LogPlace, sayCursor } from '@gateway/contracts/events/cursor';
+import type { EventPage } from '@gateway/store/events/reading/read-events';
 import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Call, Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
 import { cursorField, eventAnswer, filterOf, startReading, typesField } from './event-fields.js';
-import { type EventPage, readEvents } from './read-events.js';
+import { readPage } from './read-page.js';
 import { waitForBell } from './wait-for-bell.js';
 
 interface EventsQuery {
@@ -66,7 +67,7 @@ async function waitForEvents(call: EventsCall, deps: ApiDeps, after: LogPlace): 
   const bell = waitForBell(deps.eventBells, workspace, signal);
   try {
     for (let next = after, pages = 1; ; pages++) {
-      const page = await readEvents({ store: deps.store, workspace }, next, filter);
+      const page = await readPage({ store: deps.store, workspace }, next, filter);
       const leftMs = deadlineMs - deps.clock.monotonicMs();
       // One that finds little goes on where it ended.
       const isOver =

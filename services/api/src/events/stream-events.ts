@@ -3,13 +3,14 @@ import { parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
 import { noteReading } from '@gateway/store/events/read-log';
+import type { EventPage } from '@gateway/store/events/reading/read-events';
 import { findApiToken, isUsable } from '@gateway/store/workspace/api-tokens';
 import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Call, Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
 import { cursorField, filterOf, startReading, typesField } from './event-fields.js';
-import { type EventPage, readEvents } from './read-events.js';
+import { readPage } from './read-page.js';
 import { type BellWait, waitForBell } from './wait-for-bell.js';
 
 interface StreamQuery {
@@ -55,7 +56,7 @@ export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
     try {
       const after = await startReading({ ...call, query: { after: goOnAt(call) } }, deps);
       const filter = { ...filterOf(call), limit: PAGE };
-      const first = await readEvents({ store: deps.store, workspace: call.workspace }, after, filter);
+      const first = await readPage({ store: deps.store, workspace: call.workspace }, after, filter);
       const file = Readable.from(tell(call, deps, { first, filter, bell }), { highWaterMark: 1 });
       file.once('close', end);
       return { status: 200, headers: { 'Content-Type': 'text/event-stream' }, file };
@@ -92,7 +93,7 @@ async function* tell(
     } else if (page.isLast) {
       await bell.next(restMs);
     }
-    page = await readEvents({ store, workspace }, page.next, filter);
+    page = await readPage({ store, workspace }, page.next, filter);
   }
 }
 

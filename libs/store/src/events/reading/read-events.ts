@@ -1,9 +1,8 @@
-import { type LogPlace, sayCursor } from '@gateway/contracts/events/cursor';
+import type { LogPlace } from '@gateway/contracts/events/cursor';
 import type { Workspace } from '@gateway/contracts/ids';
-import { ApiError } from '@gateway/runtime/errors';
-import type { Store } from '@gateway/store/core/store';
-import { readLog } from '@gateway/store/events/read-log';
-import { type EventFilter, type RenderedEvent, renderEvents } from '@gateway/store/events/render-events';
+import type { Store } from '../../core/store.js';
+import { type LogGone, readLog } from '../read-log.js';
+import { type EventFilter, type RenderedEvent, renderEvents } from '../render-events.js';
 
 export interface EventPage {
   /** Each with where one is who has it. */
@@ -16,17 +15,14 @@ export interface EventPage {
 /** Entries that are read for one page. Most are of one change; one may be of ten thousand. */
 const ENTRIES = 200;
 
-/**
- * The events behind a place, of about `limit` changes. Throws `events_gone`, with the place from which on they are there, when some of
- * them are not any more.
- */
+/** The events behind a place, of about `limit` changes; `LogGone` when some of them are not there any more. */
 export async function readEvents(
   { store, workspace }: { store: Store; workspace: Workspace },
   after: LogPlace,
   { limit, ...filter }: EventFilter & { limit: number },
-): Promise<EventPage> {
+): Promise<EventPage | LogGone> {
   const found = await readLog(store, workspace, after, { limit: ENTRIES });
-  if ('oldest' in found) throw gone(found.oldest);
+  if ('oldest' in found) return found;
   const { entries, isLast } = found;
   const rendered = (await renderEvents(store, workspace, entries, filter)).filter(
     // Of the first entry, what was taken before.
@@ -46,9 +42,4 @@ export async function readEvents(
   const last = entries.at(-1);
   if (last) page.next = { entry: last.id, offset: 0 };
   return page;
-}
-
-function gone(oldest: LogPlace): ApiError {
-  const message = `the oldest cursor is ${sayCursor(oldest)}`;
-  return new ApiError('events_gone', { details: [{ path: ['after'], message }] });
 }

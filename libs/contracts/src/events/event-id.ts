@@ -1,0 +1,57 @@
+import { type MessageId, parseMessageId } from '../ids.js';
+import { RECIPIENT_STATUSES, type RecipientStatus } from '../sends/statuses.js';
+
+/** What the id of an event says of it: where it happened, and what is needed to look for it. */
+export type EventIdParts =
+  /** Of a recipient. */
+  | { kind: 'change'; shortDeviceId: string; platformId: string; status: RecipientStatus }
+  | { kind: 'finished'; messageId: MessageId; shortDeviceId: string }
+  | { kind: 'received'; shortDeviceId: string; platformId: string }
+  /** Of a device, its restriction, or opt-outs, at this time. `place`: the short id of the device, or the workspace. */
+  | { kind: 'timed'; place: string; atMs: number }
+  /** What the log itself tells, in this entry. */
+  | { kind: 'logged'; place: string; entry: string };
+
+const SHORT = '[0-9a-hjkmnp-tv-z]{8}';
+const PLACE = '([a-z0-9-]{1,40})';
+const WHAT_HAPPENED = RECIPIENT_STATUSES.filter((status) => status !== 'queued').join('|');
+const CHANGE = new RegExp(`^evt_(${SHORT})_([0-9A-F]{18})_(${WHAT_HAPPENED})$`);
+const FINISHED = /^evt_(msg_[0-9a-z]+)_finished$/;
+const RECEIVED = new RegExp(`^evt_(${SHORT})_([A-Za-z0-9-]+)_received$`);
+const TIMED = new RegExp(
+  `^evt_${PLACE}_(\\d{1,15})_(?:(?:dis)?connected|connecting|(?:un)?restricted|[0-9a-f]{16}_(?:added|removed))$`,
+);
+const LOGGED = new RegExp(`^evt_${PLACE}_(\\d{1,15}-\\d{1,10})_(?:gap|failing|recovered|disabled)$`);
+
+/**
+ * The other way round of what libs/store/src/events/render-events.ts makes; `undefined` for an id that says nothing of its event, as
+ * that of several changes together does.
+ */
+export function parseEventId(id: string): EventIdParts | undefined {
+  const change = CHANGE.exec(id);
+  if (change) {
+    const [, shortDeviceId, digits, status] = change as unknown as string[];
+    return {
+      kind: 'change',
+      ...{ shortDeviceId: shortDeviceId!, platformId: `3EB0${digits}`, status: status as RecipientStatus },
+    };
+  }
+  const [, messageId] = FINISHED.exec(id) ?? [];
+  const message = messageId === undefined ? undefined : parseMessageId(messageId);
+  if (message) return { kind: 'finished', messageId: messageId!, shortDeviceId: message.shortDeviceId };
+  const [, short, escaped] = RECEIVED.exec(id) ?? [];
+  if (short && escaped) return { kind: 'received', shortDeviceId: short, platformId: unescapeId(escaped) };
+  const [, where, atMs] = TIMED.exec(id) ?? [];
+  if (where && atMs) return { kind: 'timed', place: where, atMs: Number(atMs) };
+  const [, place, entry] = LOGGED.exec(id) ?? [];
+  return place && entry ? { kind: 'logged', place, entry } : undefined;
+}
+
+/** An id of the network as it may stand in ours; no two have the same. */
+export const escapeId = (platformId: string): string =>
+  platformId.replace(/[^A-Za-z0-9]/gu, (sign) => `-${sign.codePointAt(0)!.toString(16)}-`);
+
+const unescapeId = (escaped: string): string =>
+  escaped.replace(/-(10[0-9a-f]{4}|[0-9a-f]{1,5})-/g, (_, code: string) =>
+    String.fromCodePoint(Number.parseInt(code, 16)),
+  );

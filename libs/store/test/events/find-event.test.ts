@@ -1,0 +1,132 @@
+import { LOG_START } from '@gateway/contracts/events/cursor';
+import { EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { recordObserved } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { openEvents } from '@gateway/store/events/open-events';
+import { type LogPart, readLog } from '@gateway/store/events/read-log';
+import { findEvent } from '@gateway/store/events/reading/find-event';
+import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
+import { renderEvents } from '@gateway/store/events/render-events';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { cancelSend, recordResults } from '@gateway/store/sends/change-send';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { expect } from 'chai';
+import { useOwnedDevice } from '../support/use-owned-device.js';
+
+const PEOPLE = ['4915112345600', '4915112345601', '4915112345602'];
+
+/** An entry of the workspace, of a time long ago, without a part. */
+const OF_OTHERS = Buffer.from([1, 0, 0, 0, 0, 0, 0, 1, 0]);
+
+describe('an event that is asked for by its id', () => {
+  const { address, space, ownership } = useOwnedDevice();
+  beforeEach(async () => {
+    await ensureDevice(space.store, address);
+    await openEvents(space.store, 'main');
+  });
+
+  const accept = async (kind: 'text' | 'otp', recipients: string[], nowMs = Date.now()) => {
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients, owner: 't', requestId: 'order-1' },
+      ...{ nowMs, expiresAtMs: Date.now() + 60_000 },
+    });
+    return { messageId, tag: parseMessageId(messageId)!.tag };
+  };
+  const record = (tag: string, event: 'acked' | 'delivered' | 'read', recipients = [0], nowMs = Date.now()) =>
+    recordResults(space.store, ownership, {
+      ...{ tag, nowMs },
+      events: recipients.map((recipient) => ({ recipient, part: 0, event })),
+    });
+  async function told(): Promise<GatewayEvent[]> {
+    for (const full of await findFullOutboxes(space.store, 'main')) await relayOutbox(space.store, full);
+    const { entries } = (await readLog(space.store, 'main', LOG_START, { limit: 1_000 })) as LogPart;
+    return (await renderEvents(space.store, 'main', entries, { types: EVENT_TYPES })).map(({ event }) => event);
+  }
+  const find = (id: string, devices?: string[]) => findEvent(space.store, 'main', id, devices ? { devices } : {});
+
+  /** One of each kind. */
+  async function letAllHappen() {
+    const list = await accept('text', PEOPLE);
+    for (const event of ['acked', 'delivered', 'read'] as const) await record(list.tag, event, [0, 1]);
+    await cancelSend(space.store, address, list.messageId);
+    await record((await accept('otp', PEOPLE.slice(0, 1))).tag, 'acked');
+    const observed = { status: 'connected', phone: PEOPLE[0]!, name: 'Ada' } as const;
+    await recordObserved(space.store, ownership, { actedOn: undefined, observed });
+    const away = { status: 'connecting', reason: 'network' } as const;
+    await recordObserved(space.store, ownership, { actedOn: undefined, observed: away });
+    await recordRestriction(space.store, ownership, { kind: 'reach_out_time_lock', sinceMs: 1 });
+    await recordRestriction(space.store, ownership, undefined);
+    const message = { platformId: '3A.01_x', jid: 'j', phone: PEOPLE[0]!, text: 'hello' };
+    await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
+    await addOptOuts(space.store, 'main', { numbers: PEOPLE, source: 'api', atMs: Date.now() });
+  }
+
+  it('is the one that was told, of each kind; several changes together are none', async () => {
+    await letAllHappen();
+    const events = await told();
+    expect(new Set(events.map(({ type }) => type))).to.include.all.keys(
+      ...['message.sent', 'message.delivered', 'message.read', 'message.cancelled', 'otp.sent', 'send.finished'],
+      ...['device.connected', 'device.interrupted', 'device.restricted', 'device.unrestricted'],
+      ...['message.received', 'optout.added', 'messages.updated'],
+    );
+    for (const event of events) {
+      const found = await find(event.id);
+      expect(found, event.id).to.deep.equal(event.type === 'messages.updated' ? undefined : event);
+    }
+  });
+
+  it('is not there for another workspace or device, nor when it did not happen', async () => {
+    await letAllHappen();
+    const events = await told();
+    const ids = new Map(events.map(({ type, id }) => [type, id]));
+    expect(await find(ids.get('message.read')!, ['a'])).to.include({ type: 'message.read' });
+    for (const id of ids.values()) {
+      expect(await find(id, ['b']), id).to.equal(undefined);
+      expect(await findEvent(space.store, 'other', id), id).to.equal(undefined);
+    }
+    expect(await find(ids.get('message.read')!.replace('_read', '_failed'))).to.equal(undefined);
+    expect(await find('evt_no_id')).to.equal(undefined);
+  });
+
+  it('is found among the changes of a long list, which go on for hours', async () => {
+    const now = Date.now();
+    const slow = await accept('text', PEOPLE, now - 8 * 3_600_000);
+    for (const [index, hours] of [7, 4].entries()) {
+      await record(slow.tag, 'acked', [index], now - hours * 3_600_000);
+      await told();
+    }
+    await record(slow.tag, 'delivered', [0]);
+    await cancelSend(space.store, address, slow.messageId);
+    const { redis } = space.store;
+    const sent = (await told()).find(({ type }) => type === 'message.sent')!;
+    const finished = (await told()).find(({ type }) => type === 'send.finished')!;
+    // Before these lies what happened to others, and more of it than is looked through.
+    const { eventLog } = workspaceKeys(space.store.space, 'main');
+    const rows = await redis.xrangeBuffer(eventLog, '-', '+');
+    await redis.del(eventLog);
+    const filler = redis.pipeline();
+    for (let n = 0; n < 10_001; n++) filler.xadd(eventLog, `${now - 7_000_000}-${n + 1}`, 'e', OF_OTHERS);
+    for (const [n, [, [, value]]] of rows.entries()) {
+      filler.xadd(eventLog, `${n === 0 ? now - 6_000_000 : now}-${n + 1}`, 'e', value!);
+    }
+    await filler.exec();
+    expect(await find(sent.id)).to.deep.equal(sent);
+    expect(await find(finished.id)).to.deep.equal(finished);
+  });
+
+  it('is said to be gone when the log does not go back to its time', async () => {
+    const { tag } = await accept('text', PEOPLE);
+    await record(tag, 'acked');
+    const sent = (await told()).find(({ type }) => type === 'message.sent')!;
+    const { eventLog, eventMarks } = workspaceKeys(space.store.space, 'main');
+    await space.store.redis.del(eventLog);
+    expect(await find(sent.id)).to.equal(undefined);
+    await space.store.redis.hset(eventMarks, 'goneTo', '9999999999999-0');
+    expect(await find(sent.id)).to.deep.equal({ oldest: { entry: '9999999999999-0', offset: 0 } });
+    expect(await find(sent.id.replace('_sent', '_read'))).to.equal(undefined);
+  });
+});
