@@ -6,6 +6,7 @@ import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { ensureDevice, hasIdKey, readDevice, readIdKey } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
+import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend, OtherAccountError } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
@@ -128,8 +129,18 @@ describe('the account of a device', () => {
     expect(await hasIdKey(space.store, address)).to.equal(true);
     const written = await accept();
     await loseIdKey();
+    await takeAndDie(KNOWN);
+    expect(await claim(written, 0), 'also when that process died right then').to.equal('cancelled');
+  });
+
+  it('begins after all that was received, by whatever clock', async () => {
     await take(KNOWN);
-    expect(await countsOf(written)).to.include({ queued: 0, cancelled: 2 });
+    const message = { platformId: 'P1', jid: 'x@s.whatsapp.net', text: 'hello' };
+    const laterMs = nowMs + 60_000;
+    await recordReceived(space.store, ownership, { message, nowMs: laterMs });
+    await take(OTHER);
+    expect((await readDevice(space.store, address))?.accountSinceMs).to.equal(laterMs + 1);
+    expect(await readReceived(space.store, address, { platformId: 'P1', nowMs: laterMs })).to.equal(undefined);
   });
 
   it('is not changed by a stale owner, who cancels nothing either', async () => {

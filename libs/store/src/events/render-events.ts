@@ -23,34 +23,49 @@ export interface RenderedEvent {
   place: LogPlace;
 }
 
-/** Changes that come in one event at most. */
+/** Changes that come in one event at most, and that are described in one turn of the event loop: it takes some milliseconds. */
 const MOST_ROWS = 500;
 
-/**
- * The events of log entries, the same bytes whenever they are asked for, as long as what they tell of is kept. A change of recipients
- * is a row of `messages.updated`, an event of its own (`message.<status>`) if that type is wanted, and of one-time passwords
- * `otp.<status>` only.
- */
+/** All events of log entries: see `eachEvent`. */
 export async function renderEvents(
   store: Store,
   workspace: Workspace,
   entries: readonly LoggedEntry[],
   filter: EventFilter = {},
 ): Promise<RenderedEvent[]> {
+  const rendered: RenderedEvent[] = [];
+  for await (const event of eachEvent(store, workspace, entries, filter)) rendered.push(event);
+  return rendered;
+}
+
+/**
+ * The events of log entries, the same bytes whenever they are asked for, as long as what they tell of is kept. A change of recipients
+ * is a row of `messages.updated`, an event of its own (`message.<status>`) if that type is wanted, and of one-time passwords
+ * `otp.<status>` only. An entry of ten thousand changes is looked up as far as its events are taken.
+ *
+ * @param taken how far one is in the first entry: what came before that may be left out.
+ */
+export async function* eachEvent(
+  store: Store,
+  workspace: Workspace,
+  entries: readonly LoggedEntry[],
+  { taken = 0, ...filter }: EventFilter & { taken?: number } = {},
+): AsyncGenerator<RenderedEvent> {
   // That something is missing is told to all.
   const wanted = new Set([...(filter.types ?? DEFAULT_TYPES), 'events.gap']);
   const sends = new SendsOfEvents(store);
-  const rendered: RenderedEvent[] = [];
   let former = '0-0';
   for (const entry of entries) {
-    const events = isWanted(entry, filter) ? await renderEntry({ store, workspace, sends, wanted }, entry) : [];
-    for (const [index, { event, end }] of events.entries()) {
-      const isLast = index === events.length - 1;
-      rendered.push({ event, place: isLast ? { entry: entry.id, offset: 0 } : { entry: former, offset: end } });
+    const rendering = { store, workspace, sends, wanted, taken: entry === entries[0] ? taken : 0 };
+    // The last of an entry ends it.
+    let held: Ending | undefined;
+    for await (const ending of isWanted(entry, filter) ? eachOfEntry(rendering, entry) : []) {
+      if (held) yield { event: held.event, place: { entry: former, offset: held.end } };
+      held = ending;
     }
+    if (held) yield { event: held.event, place: { entry: entry.id, offset: 0 } };
     former = entry.id;
   }
-  return rendered;
 }
 
 function isWanted({ device, parts }: LoggedEntry, { devices }: EventFilter): boolean {
@@ -63,6 +78,8 @@ interface Rendering {
   workspace: Workspace;
   sends: SendsOfEvents;
   wanted: ReadonlySet<string>;
+  /** Of this entry. */
+  taken: number;
 }
 
 /** An event, and how far one is in its entry who has it: the same number whatever types are asked for. */
@@ -72,41 +89,43 @@ interface Ending {
   end: number;
 }
 
-async function renderEntry(rendering: Rendering, entry: LoggedEntry): Promise<Ending[]> {
-  const endings: Ending[] = [];
+async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGenerator<Ending> {
   let before = 0;
   for (const part of entry.parts) {
-    const ofPart =
-      part.kind === 'changes'
-        ? await renderChanges(rendering, entry, part)
-        : (await renderOther(rendering, entry, part)).map((event) => ({ event, end: 2 }));
-    for (const { event, end } of ofPart) {
-      if (rendering.wanted.has(event.type)) endings.push({ event, end: before + end });
+    if (part.kind === 'changes') yield* eachOfChanges(rendering, entry, { part, before });
+    else {
+      for (const event of await renderOther(rendering, entry, part)) {
+        if (rendering.wanted.has(event.type)) yield { event, end: before + 2 };
+      }
     }
     before += 2 * (part.kind === 'changes' ? part.changes.length : 1);
   }
-  return endings;
 }
 
-async function renderChanges(
-  { workspace, sends, wanted }: Rendering,
+async function* eachOfChanges(
+  { workspace, sends, wanted, taken }: Rendering,
   entry: LoggedEntry,
-  { changes }: EventPart & { kind: 'changes' },
-): Promise<Ending[]> {
-  if (entry.device === undefined || entry.tag === undefined || !wantsChanges(wanted)) return [];
+  { part: { changes }, before }: { part: EventPart & { kind: 'changes' }; before: number },
+): AsyncGenerator<Ending> {
+  if (entry.device === undefined || entry.tag === undefined || !wantsChanges(wanted)) return;
   const address = { workspace, device: entry.device };
   const send = await sends.find(address, entry.tag);
-  if (!send) return [];
-  const rows = await sends.describe(address, send, { changes, atMs: entry.atMs });
+  if (!send) return;
   const name = send.kind === 'otp' ? 'otp' : 'message';
-  const alone = rows.map((row, i) => ({ event: ofRow(entry, `${name}.${row.status}`, row), end: 2 * i + 1 }));
-  if (send.kind === 'otp' || !wanted.has('messages.updated')) return alone;
-  const together: Ending[] = [];
-  for (let from = 0; from < rows.length; from += MOST_ROWS) {
-    const some = rows.slice(from, from + MOST_ROWS);
-    together.push({ event: updateOf(entry, some), end: 2 * (from + some.length) });
+  const areTogether = send.kind !== 'otp' && wanted.has('messages.updated');
+  for (let from = 0; from < changes.length; from += MOST_ROWS) {
+    const some = changes.slice(from, from + MOST_ROWS);
+    const end = before + 2 * (from + some.length);
+    const told = areTogether ? some : some.filter(({ status }) => wanted.has(`${name}.${status}`));
+    if (end <= taken || told.length === 0) continue;
+    const rows = await sends.describe(address, send, { changes: told, atMs: entry.atMs });
+    for (const [i, row] of rows.entries()) {
+      const type = `${name}.${row.status}`;
+      const place = before + 2 * (from + some.indexOf(told[i]!)) + 1;
+      if (wanted.has(type)) yield { event: ofRow(entry, type, row), end: place };
+    }
+    if (areTogether) yield { event: updateOf(entry, rows), end };
   }
-  return [...alone, ...together].sort((a, b) => a.end - b.end);
 }
 
 /** Otherwise nothing is looked up for them. */

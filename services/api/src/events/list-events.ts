@@ -67,7 +67,7 @@ async function waitForEvents(call: EventsCall, deps: ApiDeps, after: LogPlace): 
   const bell = waitForBell(deps.eventBells, workspace, signal);
   try {
     for (let next = after, pages = 1; ; pages++) {
-      const page = await readPage({ store: deps.store, workspace }, next, filter);
+      const page = await readPage(call, deps, next, filter);
       const leftMs = deadlineMs - deps.clock.monotonicMs();
       // One that finds little goes on where it ended.
       const isOver =

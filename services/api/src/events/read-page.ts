@@ -1,18 +1,20 @@
 import { type LogPlace, sayCursor } from '@gateway/contracts/events/cursor';
-import type { Workspace } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
-import type { Store } from '@gateway/store/core/store';
 import type { LogGone } from '@gateway/store/events/read-log';
 import { type EventPage, readEvents } from '@gateway/store/events/reading/read-events';
 import type { EventFilter } from '@gateway/store/events/render-events';
+import type { ApiDeps } from '../api-deps.js';
+import type { Call } from '../http/endpoint.js';
+import { readInTurn } from './read-in-turn.js';
 
 /** Events behind a place. Throws `events_gone`, with the place from which on they are there, when some are not any more. */
 export async function readPage(
-  reading: { store: Store; workspace: Workspace },
+  call: Pick<Call<unknown, unknown>, 'workspace' | 'token' | 'signal'>,
+  { store }: Pick<ApiDeps, 'store'>,
   after: LogPlace,
   filter: EventFilter & { limit: number },
 ): Promise<EventPage> {
-  const page = await readEvents(reading, after, filter);
+  const page = await readInTurn(call, () => readEvents({ store, workspace: call.workspace }, after, filter));
   if ('oldest' in page) throw eventsGone(page, 'after');
   return page;
 }

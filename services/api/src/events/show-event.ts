@@ -4,6 +4,7 @@ import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
 import { eventAnswer } from './event-fields.js';
+import { readInTurn } from './read-in-turn.js';
 import { eventsGone } from './read-page.js';
 
 type NoInput = Record<string, never>;
@@ -32,8 +33,10 @@ export const showEvent: Endpoint<NoInput, NoInput> = {
     errors: ['not_found', 'events_gone'],
   },
 
-  async handle({ params: { id = '' }, workspace, token }, { store }) {
-    const found = await findEvent(store, workspace, id, token.device === undefined ? {} : { devices: [token.device] });
+  async handle(call, { store }) {
+    const { params, workspace, token } = call;
+    const filter = token.device === undefined ? {} : { devices: [token.device] };
+    const found = await readInTurn(call, () => findEvent(store, workspace, params.id ?? '', filter));
     if (!found) throw new ApiError('not_found');
     if ('oldest' in found) throw eventsGone(found, 'id');
     return { status: 200, body: { event: found } };

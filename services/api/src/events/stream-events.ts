@@ -56,7 +56,7 @@ export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
     try {
       const after = await startReading({ ...call, query: { after: goOnAt(call) } }, deps);
       const filter = { ...filterOf(call), limit: PAGE };
-      const first = await readPage({ store: deps.store, workspace: call.workspace }, after, filter);
+      const first = await readPage(call, deps, after, filter);
       const file = Readable.from(tell(call, deps, { first, filter, bell }), { highWaterMark: 1 });
       file.once('close', end);
       return { status: 200, headers: { 'Content-Type': 'text/event-stream' }, file };
@@ -68,7 +68,7 @@ export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
 };
 
 async function* tell(
-  { workspace, token, signal }: StreamCall,
+  call: StreamCall,
   deps: ApiDeps,
   {
     first,
@@ -76,6 +76,7 @@ async function* tell(
     bell,
   }: { first: EventPage; filter: ReturnType<typeof filterOf> & { limit: number }; bell: BellWait },
 ): AsyncGenerator<string> {
+  const { workspace, token, signal } = call;
   const { store, clock } = deps;
   let lookedMs = clock.monotonicMs();
   yield 'retry: 2000\n\n';
@@ -93,7 +94,7 @@ async function* tell(
     } else if (page.isLast) {
       await bell.next(restMs);
     }
-    page = await readPage({ store, workspace }, page.next, filter);
+    page = await readPage(call, deps, page.next, filter);
   }
 }
 

@@ -23,6 +23,8 @@ export interface RequestLocals {
   isLarge?: boolean;
   /** What the request holds in memory. */
   account?: BodyAccount;
+  /** Aborted when its caller is gone, or the process stops; once asked for. */
+  signal?: AbortSignal;
   /** Called by the last of its steps. */
   endSteps?: () => void;
   /** Of an endpoint's query and body, once validated. */

@@ -2,7 +2,7 @@ import type { LogPlace } from '@gateway/contracts/events/cursor';
 import type { Workspace } from '@gateway/contracts/ids';
 import type { Store } from '../../core/store.js';
 import { type LogGone, readLog } from '../read-log.js';
-import { type EventFilter, type RenderedEvent, renderEvents } from '../render-events.js';
+import { type EventFilter, eachEvent, type RenderedEvent } from '../render-events.js';
 
 export interface EventPage {
   /** Each with where one is who has it. */
@@ -24,13 +24,11 @@ export async function readEvents(
   const found = await readLog(store, workspace, after, { limit: ENTRIES });
   if ('oldest' in found) return found;
   const { entries, isLast } = found;
-  const rendered = (await renderEvents(store, workspace, entries, filter)).filter(
-    // Of the first entry, what was taken before.
-    ({ place }) => place.entry !== '0-0' || place.offset > after.offset,
-  );
   const page: EventPage = { rows: [], next: after, isLast };
   let changes = 0;
-  for (const { event, place } of rendered) {
+  for await (const { event, place } of eachEvent(store, workspace, entries, { ...filter, taken: after.offset })) {
+    // Of the first entry, what was taken before.
+    if (place.entry === '0-0' && place.offset <= after.offset) continue;
     const weight = Array.isArray(event.data.changes) ? event.data.changes.length : 1;
     if (changes > 0 && changes + weight > limit) return { ...page, isLast: false };
     changes += weight;

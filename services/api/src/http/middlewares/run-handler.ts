@@ -65,7 +65,8 @@ async function toCall<Query, Body>(
     },
     // Made for the few that ask: most requests neither wait nor log.
     get signal() {
-      return AbortSignal.any([whenGone(res), deps.stopping]);
+      locals.signal ??= AbortSignal.any([whenGone(res), deps.stopping]);
+      return locals.signal;
     },
     get logger() {
       return deps.logger.child({ requestId });
