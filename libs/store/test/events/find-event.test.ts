@@ -118,6 +118,26 @@ describe('an event that is asked for by its id', () => {
     expect(await find(finished.id)).to.deep.equal(finished);
   });
 
+  it('costs little to look for among the changes of hundreds of the longest lists', async () => {
+    const { messageId } = await accept(
+      'text',
+      Array.from({ length: 10_000 }, (_, i) => String(447_700_000_000 + i)),
+    );
+    await cancelSend(space.store, address, messageId);
+    for (const full of await findFullOutboxes(space.store, 'main')) await relayOutbox(space.store, full);
+    const { eventLog } = workspaceKeys(space.store.space, 'main');
+    const [[, [field, entry]]] = (await space.store.redis.xrangeBuffer(eventLog, '-', '+')) as [
+      [Buffer, [Buffer, Buffer]],
+    ];
+    const pipeline = space.store.redis.pipeline();
+    for (let list = 1; list < 400; list++) pipeline.xadd(eventLog, '*', field, entry);
+    await pipeline.exec();
+    const startedAt = process.cpuUsage();
+    expect(await find(`evt_main_${Date.now()}_connected`)).to.equal(undefined);
+    const { user } = process.cpuUsage(startedAt);
+    expect(user / 1_000, 'ms').to.be.below(250);
+  });
+
   it('is said to be gone when the log does not go back to its time', async () => {
     const { tag } = await accept('text', PEOPLE);
     await record(tag, 'acked');

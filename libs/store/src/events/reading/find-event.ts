@@ -1,5 +1,5 @@
 import { compareEntries } from '@gateway/contracts/events/cursor';
-import { readEntry } from '@gateway/contracts/events/entry';
+import { openEntry } from '@gateway/contracts/events/entry';
 import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
 import { EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import {
@@ -83,6 +83,7 @@ async function planSearch(store: Store, workspace: Workspace, parts: EventIdPart
   const arrivedAtMs = await readArrival(store, address, parts.platformId);
   const isIn = (entry: LoggedEntry) =>
     entry.device === device &&
+    entry.tag === undefined &&
     entry.parts.some((part) => part.kind === 'received' && part.platformId === parts.platformId);
   return arrivedAtMs === undefined ? undefined : { ...at(arrivedAtMs), isIn };
 }
@@ -158,7 +159,7 @@ async function* walk(
     const rows = isBack
       ? await store.redis.xrevrangeBuffer(eventLog, next, '-', 'COUNT', AT_ONCE)
       : await store.redis.xrangeBuffer(eventLog, next, '+', 'COUNT', AT_ONCE);
-    for (const [id, [, value]] of rows) yield { id: id.toString(), ...readEntry(value!) };
+    for (const [id, [, value]] of rows) yield Object.assign(openEntry(value!), { id: id.toString() });
     if (rows.length < AT_ONCE) return;
     next = `(${rows.at(-1)![0].toString()}`;
   }
