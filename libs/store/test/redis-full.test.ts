@@ -42,8 +42,9 @@ import {
 } from '@gateway/store/devices/questions/owner-questions';
 import { removeDevice } from '@gateway/store/devices/remove-device';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { closeEvents, openEvents } from '@gateway/store/events/open-events';
-import { relayOutbox } from '@gateway/store/events/relay-outbox';
+import { closeUnwanted } from '@gateway/store/events/close-unwanted';
+import { openEvents } from '@gateway/store/events/open-events';
+import { boundLog, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
@@ -308,7 +309,8 @@ describe('a full Redis', () => {
     await fill();
     await cancelSend(store, address, messageId);
     expect(await relayOutbox(store, { workspace: 'main', shard })).to.be.above(0);
-    await closeEvents(store, 'main');
+    expect(await boundLog(store, 'main', 1)).to.equal(true);
+    expect(await closeUnwanted(store, 'main', Date.now() + 8 * 24 * HOUR_MS)).to.equal(true);
     await openEvents(store, 'main');
   });
 

@@ -6,7 +6,7 @@ import { OPT_OUT_SOURCES, type OptOutSource } from '../people/opt-outs.js';
 import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '../sends/statuses.js';
 
 /**
- * What changed, as Redis keeps it: written by Lua in the step that changes it (libs/store/src/events/outbox.lua), copied into the
+ * What changed, as Redis keeps it: written by Lua in the step that changes it (libs/store/src/events/telling/outbox.lua), copied into the
  * log of the workspace as it is, and read here. No text and no number of a recipient is in it: those are looked up when it is told.
  *
  * `version, class, ms (6 bytes), length of the place, place`, then parts, each behind a byte that says what it is. The place is a device,

@@ -168,7 +168,10 @@ export const EVENT_DATA: Readonly<Record<string, Joi.ObjectSchema>> = Object.fro
   ],
   [
     'device.disconnected',
-    Joi.object({ status: 'disconnected', reason: Joi.string().required(), since: time.required() }),
+    Joi.object({
+      ...{ status: 'disconnected', reason: Joi.string().required(), since: time.required() },
+      phone: Joi.string().allow(null).required().description('Of the account that it had, if it is known.'),
+    }),
   ],
   [
     'device.restricted',

@@ -5,7 +5,7 @@ import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
-import { oneOf } from '../core/scripts/replies.js';
+import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 
 const appendStep = defineScript({
@@ -14,6 +14,14 @@ const appendStep = defineScript({
   keys: ['log', 'marks'],
   args: { field: text, none: text, expected: text, mark: text, keptMs: number, '...entries': bytes },
   reply: oneOf('appended', 'moved', 'closed'),
+});
+
+const boundStep = defineScript({
+  name: 'bound-log',
+  whenFull: 'runs',
+  keys: ['log', 'marks'],
+  args: { last: text, behind: text },
+  reply: isOne,
 });
 
 const AT_ONCE = 500;
@@ -82,10 +90,7 @@ export async function boundLog(
     .xrange(eventLog, '-', '+', 'COUNT', Math.ceil(length * SHARE_TO_GO))
     .then((rows) => rows.slice(-1));
   if (!gone) return false;
-  // First: a reader that finds less than it looked for is told so.
-  await store.redis.hset(eventMarks, 'goneTo', gone[0]);
-  await store.redis.xtrim(eventLog, 'MINID', entryAfter(gone[0]));
-  return true;
+  return boundStep(store, { log: eventLog, marks: eventMarks, last: gone[0], behind: entryAfter(gone[0]) });
 }
 
 const SHARE_TO_GO = 0.05;

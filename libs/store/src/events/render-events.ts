@@ -90,6 +90,8 @@ interface Ending {
 }
 
 async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGenerator<Ending> {
+  const missing = await countMissing(rendering, entry);
+  if (missing > 0) return yield { event: gapOf(rendering.workspace, entry, missing), end: 2 * missing };
   let before = 0;
   for (const part of entry.parts) {
     if (part.kind === 'changes') yield* eachOfChanges(rendering, entry, { part, before });
@@ -100,6 +102,18 @@ async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGene
     }
     before += 2 * (part.kind === 'changes' ? part.changes.length : 1);
   }
+}
+
+/** Changes of a send that was forgotten before its time, for room: what they were cannot be said any more, and that is told. */
+async function countMissing({ workspace, sends, wanted }: Rendering, entry: LoggedEntry): Promise<number> {
+  const { device, tag, parts } = entry;
+  if (device === undefined || tag === undefined) return 0;
+  const counts = parts.map((part) => {
+    if (part.kind === 'changes') return wantsChanges(wanted) ? part.changes.length : 0;
+    return part.kind === 'finished' && wanted.has('send.finished') ? 1 : 0;
+  });
+  const count = counts.reduce((sum, each) => sum + each, 0);
+  return count > 0 && !(await sends.find({ workspace, device }, tag)) ? count : 0;
 }
 
 async function* eachOfChanges(
@@ -165,7 +179,7 @@ async function renderOther(
       const { status, reason = null, phone = null, name = null, notBeforeMs } = part;
       const id = `${entry.atMs}_${status}`;
       if (status === 'connected') return make(id, 'device.connected', { status, phone, name, since: at });
-      if (status === 'disconnected') return make(id, 'device.disconnected', { status, reason, since: at });
+      if (status === 'disconnected') return make(id, 'device.disconnected', { status, reason, phone, since: at });
       const notBefore = notBeforeMs === undefined ? null : iso(notBeforeMs);
       return make(id, 'device.interrupted', { status, reason: reason ?? 'network', notBefore });
     }
@@ -185,7 +199,7 @@ async function renderOther(
       return make(`${entry.atMs}_${digestOf(phones)}_${what}`, `optout.${what}`, { phones, source });
     }
     case 'gap':
-      return make(`${entry.id}_gap`, 'events.gap', { missing: part.missing });
+      return [gapOf(workspace, entry, part.missing)];
     case 'webhook': {
       const { state, webhookId, sinceMs, lastStatus = null } = part;
       const disabledAt = iso(sinceMs + DISABLED_AFTER_MS);
@@ -195,6 +209,8 @@ async function renderOther(
   }
 }
 
+const gapOf = (workspace: Workspace, { id, atMs }: LoggedEntry, missing: number): GatewayEvent =>
+  eventOf({ atMs }, { id: `evt_${workspace}_${id}_gap`, type: 'events.gap', data: { missing } });
 const digestOf = (phones: readonly string[]) => createHash('sha256').update(phones.join()).digest('hex').slice(0, 16);
 const iso = (ms: number) => new Date(ms).toISOString();
 

@@ -3,7 +3,6 @@ import type { ChangeData } from '@gateway/contracts/events/events';
 import { type DeviceAddress, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { type PlatformIds, platformIds } from '@gateway/contracts/sends/platform-id';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
-import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
 import { readIdKey } from '../devices/devices.js';
 import { readRecipients, readRecord, type SendRecord } from '../sends/read-send.js';
@@ -15,15 +14,12 @@ export class SendsOfEvents {
 
   constructor(private readonly store: Store) {}
 
-  /** `undefined` for one that is gone, or that only another version can read. */
+  /** `undefined` for one that is gone. Throws `UnknownVersionError` for one that only another version can read: that one tells of it. */
   find(address: DeviceAddress, tag: SendTag): Promise<SendRecord | undefined> {
     const place = `${address.workspace}/${address.device}/${tag}`;
     const known = this.#sends.get(place);
     if (known) return known;
-    const found = readRecord(this.store, address, tag).catch((thrown: unknown) => {
-      if (thrown instanceof UnknownVersionError) return undefined;
-      throw thrown;
-    });
+    const found = readRecord(this.store, address, tag);
     this.#sends.set(place, found);
     return found;
   }

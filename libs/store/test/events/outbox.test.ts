@@ -6,14 +6,14 @@ import { shardOf } from '@gateway/contracts/shards';
 import { recordObserved } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
-import { closeUnwanted } from '@gateway/store/events/close-unwanted';
-import { closeEvents, listEventWorkspaces, openEvents } from '@gateway/store/events/open-events';
-import { type LogPart, noteReading, readLog } from '@gateway/store/events/read-log';
+import { closeEvents, openEvents } from '@gateway/store/events/open-events';
+import { type LogPart, readLog } from '@gateway/store/events/read-log';
 import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { type EventFilter, renderEvents } from '@gateway/store/events/render-events';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, expireSend, recordResults } from '@gateway/store/sends/change-send';
+import { keysOfSend } from '@gateway/store/sends/keys-of-send';
 import { readRecipients } from '@gateway/store/sends/read-send';
 import { addOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
@@ -116,7 +116,9 @@ describe('the events of a workspace', () => {
     const lock = { kind: 'reach_out_time_lock', sinceMs: 1, untilMs: Date.now() + 60_000 } as const;
     for (let times = 0; times < 2; times++) await recordRestriction(space.store, ownership, lock);
     for (let times = 0; times < 2; times++) await recordRestriction(space.store, ownership, undefined);
-    expect((await told()).map(({ type }) => type)).to.deep.equal([
+    const events = await told();
+    expect(events[3]!.data).to.include({ reason: 'logged_out', phone });
+    expect(events.map(({ type }) => type)).to.deep.equal([
       ...['device.connected', 'device.interrupted', 'device.connected', 'device.disconnected'],
       ...['device.restricted', 'device.unrestricted'],
     ]);
@@ -237,18 +239,20 @@ describe('the events of a workspace', () => {
     expect(await redis().xlen(eventLog)).to.equal(1);
   });
 
-  it('end when there is no webhook and no one has read them for a week', async () => {
-    const { eventLog, eventMarks, webhooks } = workspaceKeys(space.store.space, 'main');
-    const inDays = (days: number) => Date.now() + days * 86_400_000;
-    await noteReading(space.store, 'main');
-    expect(await closeUnwanted(space.store, 'main', inDays(6.9))).to.equal(false);
-    await redis().sadd(webhooks, 'wh_x');
-    expect(await closeUnwanted(space.store, 'main', inDays(8))).to.equal(false);
-    await redis().del(webhooks);
-    expect(await redis().exists(eventLog)).to.equal(1);
-    expect(await closeUnwanted(space.store, 'main', inDays(8))).to.equal(true);
-    expect(await exist(eventLog, eventMarks, outboxKey())).to.equal(0);
-    expect(await listEventWorkspaces(space.store)).to.deep.equal([]);
+  it('of a send that was forgotten before its time are told as missing', async () => {
+    const [kept, forgotten] = [await accept('text', PEOPLE.slice(0, 2)), await accept('text', PEOPLE.slice(0, 3))];
+    for (const { messageId } of [kept, forgotten]) await cancelSend(space.store, address, messageId);
+    await redis().del(keysOfSend(space.store, address, forgotten.tag).record);
+    const events = await told({ types: ['messages.updated', 'send.finished'] });
+    expect(events.map(({ type, data }) => [type, data.missing])).to.deep.equal([
+      ...[
+        ['messages.updated', undefined],
+        ['send.finished', undefined],
+      ],
+      ['events.gap', 4],
+    ]);
+    expect((await told({ types: ['send.finished'] })).at(-1)!.data.missing).to.equal(1);
+    expect(await told({ types: ['message.received'] })).to.deep.equal([]);
   });
 
   it('hold no number of a recipient and no text', async () => {

@@ -25,6 +25,7 @@ export const ANSWERS_ONCE: Record<string, string> = {
   'accept-send': NEVER_AGAIN,
   'add-opt-outs': COUNTED_ONE_LESS,
   'append-events': 'it looks where the mark is, and finds that the entries are in the log',
+  'bound-log': UNUSED,
   'cancel-link': `${NEVER_AGAIN}, and ${UNUSED}`,
   'cancel-send': COUNTED_ONE_LESS,
   'delete-webhook': 'an operator is told that it was not there',

@@ -4,7 +4,7 @@ import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { closeUnwanted } from '@gateway/store/events/close-unwanted';
-import { listEventWorkspaces } from '@gateway/store/events/open-events';
+import { listEventWorkspaces, mendEvents } from '@gateway/store/events/open-events';
 import { boundLog, findFullOutboxes, type Outbox, readOldest, relayOutbox } from '@gateway/store/events/relay-outbox';
 import type { EventsMetrics } from '../events-metrics.js';
 
@@ -28,6 +28,8 @@ interface RelayDeps {
 
 const TICK_MS = 10_000;
 const REST_MS = 50;
+/** Looks around between two in which missing outboxes are made: a minute. */
+const MEND_EVERY = 6;
 
 /**
  * Empties outboxes into the logs of their workspaces, when a bell rings and every ten seconds. Any number of processes may do it at
@@ -38,6 +40,7 @@ export class Relay {
   readonly #busy = new Map<string, { again: boolean }>();
   readonly #work = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
+  #looks = 0;
   #isClosed = false;
 
   private constructor(private readonly deps: RelayDeps) {}
@@ -80,8 +83,10 @@ export class Relay {
       for (const atMs of oldest) if (atMs !== undefined) ages.push(systemClock.nowMs() - atMs);
       for (const outbox of full) this.#empty(outbox);
       await boundLog(store, workspace);
-      await closeUnwanted(store, workspace, systemClock.nowMs());
+      const isClosed = await closeUnwanted(store, workspace, systemClock.nowMs());
+      if (!isClosed && this.#looks % MEND_EVERY === 0) await mendEvents(store, workspace);
     }
+    this.#looks++;
     metrics.waiting.set(waiting);
     metrics.outboxAge.set(Math.max(...ages) / 1000);
   }

@@ -9,10 +9,14 @@ local function tell_device()
   local status, reason, phone = now[1] or '', now[2] or '', now[3] or ''
   if UNTOLD[reason] then return end
   -- A connected device that catches up is a connected device.
-  if status == 'connected' then reason = '' else phone = '' end
-  local state = status .. '/' .. reason .. '/' .. phone
-  if redis.call('HGET', device_key, 'told') == state then return end
+  if status == 'connected' then reason = '' end
+  local state = status .. '/' .. reason .. '/' .. (status == 'connected' and phone or '')
+  local told, account = unpack(redis.call('HMGET', device_key, 'told', 'toldPhone'))
+  if told == state then return end
   redis.call('HSET', device_key, 'told', state)
+  if phone ~= '' and phone ~= account then redis.call('HSET', device_key, 'toldPhone', phone) end
+  -- Whose it was: what is observed of a device that is disconnected has no number.
+  if status == 'disconnected' then phone = account or '' end
   if not wants_events() then return end
   local words = short(status) .. short(reason) .. short(phone) .. short(status == 'connected' and now[4] or '')
   local part = struct.pack('>B', PART_DEVICE) .. words .. struct.pack('>I6', tonumber(now[5] or '0') or 0)
