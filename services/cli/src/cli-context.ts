@@ -13,7 +13,10 @@ import { readCliConfig } from './config.js';
 import { createOutput, type Output } from './output.js';
 
 export interface CliContext {
+  /** Fails when Redis is away. */
   store: Store;
+  /** The same; waits until Redis is back. */
+  patientStore: Store;
   /** What was chosen with `--workspace`; it exists. */
   workspace: Workspace;
   output: Output;
@@ -56,16 +59,14 @@ async function withStore(
   try {
     await redis.waitForReady(AbortSignal.timeout(REDIS_TIMEOUT_MS));
     const space = { prefix: config.KEY_PREFIX };
-    const store = createStore({
-      redis: redis.failFast,
-      space,
-      keyRings: { credentials: config.CREDENTIAL_KEYS ?? [], contents: config.CONTENT_KEYS },
-    });
+    const keyRings = { credentials: config.CREDENTIAL_KEYS ?? [], contents: config.CONTENT_KEYS };
+    const store = createStore({ redis: redis.failFast, space, keyRings });
+    const patientStore = createStore({ redis: redis.commands, space, keyRings });
     await checkSchema(store);
     if (!(await hasWorkspace(store, workspace)))
       throw new Error(`there is no workspace ${workspace}; create it with: workspace create ${workspace}`);
     await work({
-      ...{ store, workspace, output, logger, messengerVersion: config.MESSENGER_VERSION },
+      ...{ store, patientStore, workspace, output, logger, messengerVersion: config.MESSENGER_VERSION },
       realNetwork: isRealNetwork(config.MESSENGER_URL),
       record: (action, target) =>
         recordAudit(store, { user: COMMAND_LINE, action, ...(target !== undefined && { target }) }),

@@ -35,6 +35,8 @@ addUserCommands(program);
 addWebhookCommands(program);
 addTopCommand(program);
 
+// The program that reads it has enough, as in `webhooks listen | head`.
+process.stdout.on('error', () => process.exit());
 try {
   await program.parseAsync();
 } catch (thrown) {

@@ -8,6 +8,8 @@ export interface Output {
   show(fields: Record<string, unknown>): void;
   /** A list: a table, or a JSON array. */
   list(items: readonly object[], toRow: (index: number) => Row, empty: string): void;
+  /** One of many that come by and by: a line of text, or of JSON. */
+  line(fields: Record<string, unknown>, text: string): void;
   /** A sentence beside the result; programs do not get it. */
   note(text: string): void;
 }
@@ -18,12 +20,14 @@ export function createOutput({ json, stream }: { json: boolean; stream: Writable
     return {
       show: (fields) => print(JSON.stringify(fields)),
       list: (items) => print(JSON.stringify(items)),
+      line: (fields) => print(JSON.stringify(fields)),
       note: () => {},
     };
   }
   return {
     show: (fields) => print(toLines(fields)),
     list: (items, toRow, empty) => print(items.length === 0 ? empty : toTable(items.map((_, i) => toRow(i)))),
+    line: (_, text) => print(text),
     note: print,
   };
 }

@@ -30,6 +30,8 @@ export interface GatewayEvent {
   /** `null`: it concerns the workspace. */
   device: string | null;
   data: Record<string, unknown>;
+  /** Of an example: nothing of it has happened. */
+  test?: true;
 }
 
 /** A row of `messages.updated`, and the data of `message.<status>` and `otp.<status>`. */
@@ -205,6 +207,7 @@ export const EVENT_DATA: Readonly<Record<string, Joi.ObjectSchema>> = Object.fro
         ),
     }),
   ],
+  ['webhook.test', Joi.object({ webhookId: Joi.string().required() })],
   ['webhook.failing', Joi.object({ ...ofWebhook, disabledAt: time.required().description('If it goes on.') })],
   ...['webhook.recovered', 'webhook.disabled'].map((type) => [type, Joi.object(ofWebhook)]),
 ] as [string, Joi.ObjectSchema][]);
@@ -220,4 +223,7 @@ export const eventSchema = (type: string): Joi.ObjectSchema =>
     timestamp: time.required(),
     device: Joi.string().allow(null).required(),
     data: EVENT_DATA[type]!.required(),
+    test: Joi.boolean()
+      .valid(true)
+      .description('Only on an example that the operator had posted: nothing of it has happened.'),
   });

@@ -41,7 +41,7 @@ export interface Vault {
   /** The same value under the key that seals now; with the day on which it was written first. Throws as `open` does. */
   reseal(sealed: Buffer, purpose: SealPurpose, place: string): Buffer;
   /** 32 bytes that follow from these parts, and that cannot be guessed without the key that seals contents now. */
-  digest(purpose: 'messageId' | 'parked', parts: readonly (string | number | Buffer)[]): Buffer;
+  digest(purpose: 'messageId' | 'parked' | 'forwarding', parts: readonly (string | number | Buffer)[]): Buffer;
   /** The key ids of a ring, the one that seals in front. */
   keyIds(ring: KeyRing): string[];
 }

@@ -1,4 +1,5 @@
 import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
+import { exampleOf } from '@gateway/contracts/events/event-examples';
 import { EVENT_DATA, eventSchema } from '@gateway/contracts/events/events';
 import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
 import type { AnswerDocs, Endpoint, HttpMethod } from '../http/endpoint.js';
@@ -87,7 +88,7 @@ function toWebhook(type: string) {
       'comes again, as the same bytes under the same `webhook-id`.',
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: toJsonSchema(eventSchema(type)) } },
+      content: json(toJsonSchema(eventSchema(type)), exampleOf(type)),
     },
     responses: { '2XX': { description: 'The event was taken.' } },
   };

@@ -23,6 +23,9 @@ import {
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
 import { showTime } from '../output.js';
+import { addListenCommands } from './listen-commands.js';
+import { readTypes } from './read-types.js';
+import { addTriggerCommand } from './trigger-command.js';
 
 const ATTEMPTS_SHOWN = 20;
 const ID = 'the id in the list';
@@ -32,7 +35,7 @@ interface CreateOptions {
   description?: string;
 }
 
-/** `webhooks create | list | show | test | rotate | pause | resume | deliveries | delete`. */
+/** `webhooks create | list | show | test | rotate | pause | resume | deliveries | delete | listen | forward | trigger`. */
 export function addWebhookCommands(program: Command): void {
   const run = runner(program);
   const webhooks = program.command('webhooks').description('webhooks: endpoints that are told what happens');
@@ -70,6 +73,8 @@ export function addWebhookCommands(program: Command): void {
   withId('resume', 'go on where it was, after a pause or when it was disabled', resume);
   withId('deliveries', `show the last ${ATTEMPTS_SHOWN} requests and what came back`, deliveries);
   withId('delete', 'delete an endpoint, and all that waits for it', remove);
+  addListenCommands(webhooks, program);
+  addTriggerCommand(webhooks, program);
 }
 
 async function create(
@@ -175,15 +180,6 @@ function found(id: string, webhook: Webhook | undefined): Webhook {
 
 function noSuch(id: string): Error {
   return new Error(`there is no webhook ${id}`);
-}
-
-function readTypes(text: string): string[] {
-  const names = text.split(',').map((name) => name.trim());
-  const types = SUBSCRIBABLE_TYPES.filter((type) => names.includes(type));
-  if (types.length !== new Set(names).size) {
-    throw new InvalidArgumentError(`Expected some of ${SUBSCRIBABLE_TYPES.join()}, separated by commas.`);
-  }
-  return types;
 }
 
 function readHours(text: string): number {

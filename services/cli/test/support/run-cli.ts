@@ -1,4 +1,6 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
@@ -30,4 +32,31 @@ export async function runCli(
     });
     child.stdin!.end(input);
   });
+}
+
+/** A command that goes on until it is told to end. */
+export interface RunningCli {
+  /** Of stdout, as they came; each is JSON. */
+  lines: Record<string, unknown>[];
+  /** As ^C does; answers the exit code. */
+  interrupt(): Promise<number | null>;
+}
+
+/** Starts a command with `--json` in the workspace `main`. */
+export function startCli(space: RedisSpace, args: readonly string[], { redisUrl = space.url } = {}): RunningCli {
+  const settings = { REDIS_URL: redisUrl, KEY_PREFIX: space.prefix, ...space.keySettings };
+  const child = spawn(process.execPath, [CLI, '--workspace', 'main', '--json', ...args], {
+    env: settings,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const lines: Record<string, unknown>[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(JSON.parse(line)));
+  return {
+    lines,
+    async interrupt() {
+      child.kill('SIGINT');
+      return (await exited)[0];
+    },
+  };
 }

@@ -1,0 +1,45 @@
+import type { LogPlace } from '@gateway/contracts/events/cursor';
+import type { Workspace } from '@gateway/contracts/ids';
+import { sleep, systemClock } from '@gateway/runtime/clock';
+import type { Store } from '@gateway/store/core/store';
+import { noteReading } from '@gateway/store/events/read-log';
+import { readEvents } from '@gateway/store/events/reading/read-events';
+import type { RenderedEvent } from '@gateway/store/events/render-events';
+
+interface Following {
+  /** Waits for Redis while it is away: what happens meanwhile is told afterwards. */
+  store: Store;
+  workspace: Workspace;
+  after: LogPlace;
+  types?: readonly string[];
+}
+
+/** Rows, or that some are not kept any more and where those begin that are. */
+export type Followed = RenderedEvent | { oldest: LogPlace };
+
+/** The command line listens to no bells. */
+const LOOK_MS = 500;
+/** The log stays open for those who read it. */
+const NOTE_MS = 60_000;
+const PAGE = 100;
+
+/** All events behind a place, in order, as they come, without an end. */
+export async function* followEvents({ store, workspace, after, types }: Following): AsyncGenerator<Followed> {
+  const filter = { ...(types && { types }), limit: PAGE };
+  let notedMs = Number.NEGATIVE_INFINITY;
+  for (let next = after; ; ) {
+    if (systemClock.monotonicMs() - notedMs >= NOTE_MS) {
+      await noteReading(store, workspace);
+      notedMs = systemClock.monotonicMs();
+    }
+    const page = await readEvents({ store, workspace }, next, filter);
+    if ('oldest' in page) {
+      yield page;
+      next = page.oldest;
+      continue;
+    }
+    yield* page.rows;
+    next = page.next;
+    if (page.isLast) await sleep(LOOK_MS);
+  }
+}
