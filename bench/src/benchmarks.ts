@@ -12,6 +12,7 @@ import { restartBenchmark } from './benchmarks/restart.js';
 import { rollBenchmark } from './benchmarks/roll.js';
 import { singleBenchmark } from './benchmarks/single.js';
 import { warmBenchmark } from './benchmarks/warm.js';
+import { eventsBenchmark } from './events/events.js';
 import { clusterBenchmark } from './fleets/cluster.js';
 import { farRedisBenchmark } from './fleets/far-redis.js';
 import { fleetBenchmark } from './fleets/fleet.js';
@@ -27,6 +28,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   acceptBenchmark,
   footprintBenchmark,
   warmBenchmark,
+  eventsBenchmark,
   coldBenchmark,
   otpBenchmark,
   idleBenchmark,

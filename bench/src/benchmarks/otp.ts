@@ -1,16 +1,14 @@
-import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { LIMITS } from '@gateway/contracts/limits';
 import { makeNumbers } from '@gateway/testkit/phones';
 import type { Benchmark } from '../support/benchmark.js';
-import { accept, readAcceptToAckMs, waitForCounts } from '../support/send.js';
+import { accept, waitForCounts } from '../support/send.js';
+import { createCodeSender } from '../support/send-codes.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { percentile, rounded } from '../support/statistics.js';
 
 const ACCOUNT = '999100000001';
-const DEVICE = 'default';
 const ROUNDS = 6;
 const PER_ROUND = 100;
-const TOKENS = (2 * ROUNDS * PER_ROUND) / RATE_LIMITS.otp;
 
 /** Whether an OTP overtakes a campaign. Each goes to a new contact. */
 export const otpBenchmark: Benchmark = {
@@ -23,7 +21,7 @@ export const otpBenchmark: Benchmark = {
   async run(context) {
     const stage = await openStage(context, { decryptSample: 0.02 });
     await stage.gateway.link(ACCOUNT);
-    const send = await createSender(stage);
+    const send = await createCodeSender(stage, 2 * ROUNDS * PER_ROUND);
     await send(5);
     const idle: number[] = [];
     const busy: number[] = [];
@@ -44,27 +42,6 @@ export const otpBenchmark: Benchmark = {
     };
   },
 };
-
-/** Sends codes one after the other and answers with the ms that each took. A token is used up, then the next. */
-async function createSender(stage: Stage): Promise<(count: number) => Promise<number[]>> {
-  const { gateway, space } = stage;
-  const make = async () => (await createApiToken(space.store, 'main', { name: 'bench', device: DEVICE })).value;
-  const tokens = await Promise.all(Array.from({ length: TOKENS + 1 }, make));
-  const numbers = makeNumbers((TOKENS + 1) * RATE_LIMITS.otp, 90).values();
-  let sent = 0;
-  const sendOne = async () => {
-    const authorization = `Bearer ${tokens[Math.floor(sent++ / RATE_LIMITS.otp)]}`;
-    const body = { phone: numbers.next().value, code: '123456' };
-    const answer = await gateway.call('POST', '/otp', { body, headers: { authorization } });
-    if (answer.status !== 200) throw new Error(`/otp answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-    return readAcceptToAckMs(stage, DEVICE, answer.body.data.messageId);
-  };
-  return async (count) => {
-    const times: number[] = [];
-    while (times.length < count) times.push(await sendOne());
-    return times;
-  };
-}
 
 /** A list to new contacts, the most expensive kind. What remains of it is cancelled. */
 async function duringList<Result>(stage: Stage, round: number, work: () => Promise<Result>): Promise<Result> {

@@ -10,13 +10,13 @@ export interface CommandCounts {
 
 /**
  * Counts the commands that the services send to Redis, by `MONITOR`: neither those that scripts call nor our own.
- * @param isApart is asked for each command with its arguments.
+ * @param isApart is asked for each command with its arguments, and the name of the connection that it came by if it was open then.
  * @returns a function that answers with what came since it was asked last.
  */
 export async function countCommands(
   lifecycle: Lifecycle,
   { url, clients }: RedisSpace,
-  isApart: (command: readonly string[]) => boolean = () => false,
+  isApart: (command: readonly string[], connection: string) => boolean = () => false,
 ): Promise<() => CommandCounts> {
   const own = new Set(await Promise.all(Object.values(clients).filter(isClient).map(addressOf)));
   const connection = new Redis(url);
@@ -26,9 +26,11 @@ export async function countCommands(
     connection.disconnect();
   });
   own.add(await addressOf(connection));
+  const names = await connectionNames(connection);
   let counts = { commands: 0, apart: 0 };
   monitor.on('monitor', (_time: string, command: string[], source: string) => {
-    if (source !== 'lua' && !own.has(source)) counts[isApart(command) ? 'apart' : 'commands'] += 1;
+    if (source !== 'lua' && !own.has(source))
+      counts[isApart(command, names.get(source) ?? '') ? 'apart' : 'commands'] += 1;
   });
   return () => {
     const taken = counts;
@@ -39,6 +41,12 @@ export async function countCommands(
 
 function isClient(value: unknown): value is Redis {
   return value instanceof Redis;
+}
+
+/** By their addresses. */
+async function connectionNames(client: Redis): Promise<Map<string, string>> {
+  const lines = String(await client.client('LIST')).split('\n');
+  return new Map(lines.map((line) => [/ addr=(\S+)/.exec(line)?.[1] ?? '', / name=(\S*)/.exec(line)?.[1] ?? '']));
 }
 
 /** As `MONITOR` names who sent a command. */

@@ -28,7 +28,7 @@ export interface StageOptions {
 
 /** All services of a stage and its Redis; the simulator is none of them. */
 export async function gatewayPids({ gateway, space }: Stage): Promise<number[]> {
-  const services = [gateway.api, ...gateway.connections, ...gateway.senders];
+  const services = [gateway.api, ...gateway.connections, ...gateway.senders, ...gateway.events];
   return [...services.map(({ pid }) => pid), await redisPid(space.url)];
 }
 

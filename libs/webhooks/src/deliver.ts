@@ -1,5 +1,6 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { sleep } from '@gateway/runtime/clock';
 import { LANES, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { readWebhook } from '@gateway/store/webhooks/webhooks';
 import { deliverLane, mayProbeEarly, probeEarly } from './deliver-lane.js';
@@ -8,6 +9,9 @@ import type { DeliverDeps, LaneOutcome, Work } from './work.js';
 
 /** `more`: again at once. `waiting`: until the next attempt. `quiet`: until something happens. */
 export type DeliverOutcome = 'more' | 'waiting' | 'quiet' | 'gone' | 'idle' | 'taken';
+
+const LOOK_AGAIN_MS = 100;
+
 /**
  * Posts the next request of each lane to one endpoint. What is posted is written down before, and what came of it after, each in one
  * step; a process that dies in between is followed by one that posts the same again, under the same id. Throws only for Redis.
@@ -25,12 +29,31 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
       LANES.map((lane) => () => probeEarly(work, lane)),
       'waiting',
     );
-  const lanes = [...LANES.map((lane) => () => deliverLane(work, lane)), () => deliverParked(work)];
+  const slow = [() => deliverLane(work, 'lists'), () => deliverParked(work)];
   // A failing endpoint gets one request, whatever waits for it.
-  if (taken.breaker.failures) return firstOf(lanes, 'quiet');
-  const outcomes = await Promise.all(lanes.map((run) => run()));
+  if (taken.breaker.failures) return firstOf([() => deliverLane(work, 'prompt'), ...slow], 'quiet');
+  const others = Promise.all(slow.map((run) => run()));
+  const prompt = deliverPrompt(work, others);
+  await Promise.allSettled([prompt, others]);
+  const outcomes = [await prompt, ...(await others)];
   const found = (['taken', 'more', 'waiting', 'later'] as const).find((outcome) => outcomes.includes(outcome));
   return found === 'later' ? 'waiting' : (found ?? 'quiet');
+}
+
+/** Again and again, as long as another lane waits for its answer: that is a large request, and may take long. */
+async function deliverPrompt(work: Work, others: Promise<unknown>): Promise<LaneOutcome> {
+  let areOthersDone = false;
+  const end = others
+    .catch(() => {})
+    .then(() => {
+      areOthersDone = true;
+    });
+  for (;;) {
+    const outcome = await deliverLane(work, 'prompt');
+    if (outcome === 'quiet') await Promise.race([end, sleep(LOOK_AGAIN_MS)]);
+    else if (outcome !== 'more') return outcome;
+    if (areOthersDone) return outcome;
+  }
 }
 
 /** Until one of them has posted something. */

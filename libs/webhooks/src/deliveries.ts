@@ -1,6 +1,7 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { listEventWorkspaces } from '@gateway/store/events/open-events';
@@ -15,6 +16,7 @@ export interface DeliveriesDeps extends Omit<DeliverDeps, 'feed' | 'signal'> {
 }
 
 const TICK_MS = 1_000;
+const REST_MS = 50;
 /** At a time: each has one request in flight per lane, so a process has 200 sockets at most. */
 const MAX_ENDPOINTS = 100;
 
@@ -25,7 +27,8 @@ const MAX_ENDPOINTS = 100;
 export class Deliveries {
   readonly #deps: DeliveriesDeps;
   readonly #stopping = new AbortController();
-  readonly #running = new Map<string, Promise<void>>();
+  /** `again`: something has happened since it was looked at. */
+  readonly #running = new Map<string, { again: boolean; work: Promise<void> }>();
   /** When each endpoint had its last turn. */
   readonly #turns = new Map<string, number>();
   #lastTurn = 0;
@@ -33,6 +36,7 @@ export class Deliveries {
   #ticking: Promise<void> = Promise.resolve();
   /** A look around is about to begin. */
   #isWoken = false;
+  #woken: Set<Workspace> | 'all' = new Set();
 
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
@@ -40,14 +44,19 @@ export class Deliveries {
     this.wake();
   }
 
-  /** Something has happened: as well at once as with the next tick. */
-  wake(): void {
-    if (this.#stopping.signal.aborted || this.#isWoken) return;
+  /** Something has happened, in one workspace or anywhere: as well at once as with the next tick. */
+  wake(workspace?: Workspace): void {
+    if (this.#stopping.signal.aborted) return;
+    if (workspace === undefined) this.#woken = 'all';
+    else if (this.#woken !== 'all') this.#woken.add(workspace);
+    if (this.#isWoken) return;
     this.#isWoken = true;
     this.#ticking = this.#ticking
       .then(() => {
         this.#isWoken = false;
-        return this.#tick();
+        const woken = this.#woken;
+        this.#woken = new Set();
+        return this.#lookAt(woken);
       })
       .catch((thrown: unknown) => this.#deps.logger.warn('webhooks were not looked at', { error: toError(thrown) }));
   }
@@ -56,48 +65,55 @@ export class Deliveries {
     clearInterval(this.#timer);
     this.#stopping.abort();
     await this.#ticking;
-    await Promise.all(this.#running.values());
+    await Promise.all([...this.#running.values()].map(({ work }) => work));
   }
 
-  async #tick(): Promise<void> {
+  async #lookAt(woken: ReadonlySet<Workspace> | 'all'): Promise<void> {
     const { store } = this.#deps;
     const all: { workspace: Workspace; id: WebhookId; name: string }[] = [];
-    for (const workspace of await listEventWorkspaces(store)) {
+    for (const workspace of woken === 'all' ? await listEventWorkspaces(store) : woken) {
       const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
       all.push(...ids.map((id) => ({ workspace, id, name: `${workspace}/${id}` })));
     }
     // Those first that have waited longest: slow ones leave places to others.
     const turnOf = ({ name }: { name: string }) => this.#turns.get(name) ?? 0;
     for (const { workspace, id } of all.sort((a, b) => turnOf(a) - turnOf(b))) this.#begin(workspace, id);
+    if (woken !== 'all') return;
     const names = new Set(all.map(({ name }) => name));
     for (const name of this.#turns.keys()) if (!names.has(name)) this.#turns.delete(name);
   }
 
   #begin(workspace: Workspace, id: WebhookId): void {
     const name = `${workspace}/${id}`;
-    if (this.#running.has(name) || this.#running.size >= MAX_ENDPOINTS || this.#stopping.signal.aborted) return;
+    const running = this.#running.get(name);
+    if (running) running.again = true;
+    if (running || this.#running.size >= MAX_ENDPOINTS || this.#stopping.signal.aborted) return;
     this.#turns.set(name, ++this.#lastTurn);
-    let isMore = false;
-    const work = this.#run(workspace, id)
-      .then((more) => {
-        isMore = more;
-      })
+    const self = { again: false, work: Promise.resolve() };
+    self.work = this.#run(workspace, id, self)
       .catch((thrown: unknown) => {
         this.#deps.logger.warn('a webhook was not served', { webhookId: id, error: toError(thrown) });
       })
       .finally(() => {
         const wasFull = this.#running.size >= MAX_ENDPOINTS;
         this.#running.delete(name);
-        if (isMore || wasFull) this.wake();
+        if (wasFull) this.wake();
+        else if (self.again) this.wake(workspace);
       });
-    this.#running.set(name, work);
+    this.#running.set(name, self);
   }
 
-  /** One request in each lane; answers whether there is more to do at once. */
-  async #run(workspace: Workspace, id: WebhookId): Promise<boolean> {
+  /** As long as there is something to tell, or something happens meanwhile, if no other endpoint waits for the place. */
+  async #run(workspace: Workspace, id: WebhookId, self: { again: boolean }): Promise<void> {
     const { store, clock, counts } = this.#deps;
+    const { signal } = this.#stopping;
     const feed = logFeed(store, workspace, { clock, onGap: () => counts.countGap('log_gone') });
-    const deps = { ...this.#deps, feed, signal: this.#stopping.signal };
-    return (await deliver(deps, workspace, id)) === 'more';
+    do {
+      self.again = false;
+      const outcome = await deliver({ ...this.#deps, feed, signal }, workspace, id);
+      if (outcome === 'more') self.again = true;
+      // What comes close together goes together.
+      else if (!signal.aborted) await sleep(REST_MS);
+    } while (self.again && !signal.aborted && this.#running.size < MAX_ENDPOINTS);
   }
 }

@@ -4,7 +4,7 @@ import type { Workspace } from '@gateway/contracts/ids';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/read-log';
-import { renderEvents, updateOf } from '@gateway/store/events/render-events';
+import { type EntryEvent, entryReader, updateOf } from '@gateway/store/events/render-events';
 import type { Lane } from '@gateway/store/webhooks/delivering/deliveries';
 import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
@@ -15,8 +15,11 @@ import { hideParts } from './hide-parts.js';
 interface Step {
   /** Where a lane is that has been told this. */
   place: LogPlace;
-  /** Of the log. */
+  /** Of the log: its last one. */
   entry: string;
+  /** How many of the log it is the first to tell of. */
+  entries: number;
+  /** Of its first one. */
   atMs: number;
   event?: GatewayEvent;
 }
@@ -27,9 +30,15 @@ interface LogTold extends Told {
   row?: ChangeData;
 }
 
-const ENTRIES_AT_ONCE = 500;
+const ENTRIES_AT_ONCE = 100;
+/** Looked at for one request. */
+const MOST_ENTRIES = 2_000;
+/** How many entries that are for others, or how old the first of them, until it is written down that they were seen. */
+const UNWRITTEN = { entries: 100, ms: 5_000 };
 const UPDATED = 'messages.updated';
 const GAP = 'events.gap';
+/** A change of a list that is an event of its own. */
+const TOLD_ALONE = /^message\.(?!received)/;
 
 /** The log of a workspace, cut into requests. Changes of lists are gathered over time, all else is a request of its own. */
 export function logFeed(
@@ -38,46 +47,37 @@ export function logFeed(
   { clock, onGap }: { clock: Clock; onGap: () => void },
 ): Feed<LogTold> {
   const keys = new WeakMap<LogTold, string>();
-  const stepsAfter = async (webhook: Webhook, lane: Lane, after: LogPlace): Promise<Step[]> => {
-    const found = await readLog(store, workspace, after, { limit: ENTRIES_AT_ONCE });
-    if ('oldest' in found) return [gapBefore(webhook, lane, found.oldest)];
-    return toSteps(store, workspace, { webhook, lane, after, entries: found.entries });
-  };
+  let latest: Found | undefined;
   return {
     async findEnd(webhook, lane, { after, most }) {
-      const steps = await stepsAfter(webhook, lane, parseCursor(after)!);
-      if (steps[0]?.event?.type === GAP) onGap();
-      const request = takeRequest(steps, most);
-      const last = request.at(-1);
-      if (!last) return undefined;
-      const rows = request.flatMap(rowsOf);
-      // What comes behind it, or fills a request, or has waited for long enough, goes at once.
-      const isWaiting = lane === 'lists' && rows.length > 0 && rows.length < most && request.length === steps.length;
-      const firstMs = request.find(({ event }) => event)?.atMs ?? 0;
-      if (isWaiting && clock.nowMs() < firstMs + webhook.settings.gatherSeconds * 1000) return undefined;
-      return sayCursor(last.place);
+      const found = await findRequest({ store, workspace, clock }, { webhook, lane, after: parseCursor(after)!, most });
+      const [first] = found;
+      if (!first) return undefined;
+      if (first.event?.type === GAP && first.event.data.missing === null) onGap();
+      const to = sayCursor(found.at(-1)!.place);
+      latest = { webhook, lane, after, to, steps: found };
+      return to;
     },
     async read(webhook, lane, { after, to }) {
+      const isLatest =
+        latest?.webhook === webhook && latest.lane === lane && latest.after === after && latest.to === to;
+      if (isLatest) return latest!.steps.flatMap(toldIn);
       const end = parseCursor(to)!;
       const told: LogTold[] = [];
-      let place = parseCursor(after)!;
-      while (comparePlaces(place, end) < 0) {
-        const steps = await stepsAfter(webhook, lane, place);
-        for (const step of steps) if (comparePlaces(step.place, end) <= 0) told.push(...toldIn(step));
-        const last = steps.at(-1);
-        if (!last) break;
-        place = last.place;
+      for await (const step of stepsAfter(store, workspace, { webhook, lane, after: parseCursor(after)! })) {
+        if (comparePlaces(step.place, end) <= 0) told.push(...toldIn(step));
+        if (comparePlaces(step.place, end) >= 0) break;
       }
       return told;
     },
     async readAgain({ settings: { types, devices } }, events) {
       const ids = [...new Set(events.map(({ entry }) => entry))].sort(compareEntries);
       const entries = await readEntries(store, workspace, ids);
-      const rendered = await renderEvents(store, workspace, entries, { types, ...(devices && { devices }) });
+      const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }) });
       const found = new Map<string, LogTold>();
-      for (const [entry, inEntry] of groupByEntry(rendered)) {
-        for (const event of inEntry) {
-          for (const told of toldIn({ entry, event })) found.set(nameOf(told.parks), told);
+      for (const entry of entries) {
+        for await (const { event } of eachOf(entry, 0)) {
+          for (const told of toldIn({ entry: entry.id, event })) found.set(nameOf(told.parks), told);
         }
       }
       const kept = new Set(entries.map(({ id }) => id));
@@ -138,83 +138,133 @@ function whoIn({ event: { id, type, data }, row }: LogTold): string {
   return type === 'events.gap' ? id : type.split('.')[0]!;
 }
 
-async function toSteps(
-  store: Store,
-  workspace: Workspace,
-  { webhook, lane, after, entries }: { webhook: Webhook; lane: Lane; after: LogPlace; entries: readonly LoggedEntry[] },
-): Promise<Step[]> {
-  const { types, devices } = webhook.settings;
-  const mine = entries.filter((entry) => entry.class === lane && !tellsOf(entry, webhook));
-  const rendered = await renderEvents(store, workspace, mine, { types, ...(devices && { devices }) });
-  const ofEntry = groupByEntry(rendered);
-  const steps: Step[] = [];
-  let former = after.entry;
-  for (const { id, atMs } of entries) {
-    const events = ofEntry.get(id) ?? [];
-    const taken = former === after.entry ? after.offset : 0;
-    const places = events.map((_, i) =>
-      i === events.length - 1 ? { entry: id, offset: 0 } : { entry: former, offset: i + 1 },
-    );
-    for (const [i, event] of events.entries())
-      if (i >= taken) steps.push({ place: places[i]!, entry: id, atMs, event });
-    const last = steps.at(-1);
-    // Nothing to tell: that this was seen goes with what is told next, or alone.
-    if (events.length === 0) {
-      if (last && !last.event) last.place = { entry: id, offset: 0 };
-      else steps.push({ place: { entry: id, offset: 0 }, entry: id, atMs });
-    }
-    former = id;
+interface Place {
+  webhook: Webhook;
+  lane: Lane;
+  after: LogPlace;
+}
+
+/** What was found last: it is read again at once. */
+interface Found {
+  webhook: Webhook;
+  lane: Lane;
+  after: string;
+  to: string;
+  steps: readonly Step[];
+}
+
+interface Reading {
+  store: Store;
+  workspace: Workspace;
+  clock: Clock;
+}
+
+/** The first steps that are one request: any one event, or updates of one device with so many changes together. Empty: not yet. */
+async function findRequest(
+  { store, workspace, clock }: Reading,
+  { most, ...place }: Place & { most: number },
+): Promise<readonly Step[]> {
+  const { webhook, lane } = place;
+  if (lane === 'lists' && (await isGathering({ store, workspace, clock }, { ...place, most }))) return [];
+  const request: Step[] = [];
+  let first: Step | undefined;
+  let rows = 0;
+  let seen = 0;
+  for await (const step of stepsAfter(store, workspace, place)) {
+    const { event } = step;
+    rows += rowsOf(step).length;
+    if (event && first && (event.type !== UPDATED || event.device !== first.event!.device || rows > most))
+      return request;
+    if (event) first ??= step;
+    request.push(step);
+    seen += step.entries;
+    // Nothing can be told with it.
+    if (event && event.type !== UPDATED) return request;
+    if (rows === most || seen >= MOST_ENTRIES) return request;
   }
-  return steps;
+  if (!first) {
+    const isOld = request.length > 0 && clock.nowMs() >= request[0]!.atMs + UNWRITTEN.ms;
+    return isOld || seen >= UNWRITTEN.entries ? request : [];
+  }
+  const isWaiting = lane === 'lists' && clock.nowMs() < first.atMs + webhook.settings.gatherSeconds * 1000;
+  return isWaiting ? [] : request;
+}
+
+/** Whether there is nothing to tell yet, without making events of it: what is gathered is looked at again and again. */
+async function isGathering(
+  { store, workspace, clock }: Reading,
+  { webhook: { settings }, after, most }: Place & { most: number },
+): Promise<boolean> {
+  if (settings.types.some((type) => TOLD_ALONE.test(type))) return false;
+  const found = await readLog(store, workspace, after, { limit: most });
+  if ('oldest' in found || !found.isLast) return false;
+  const lists = found.entries.filter((entry) => entry.class === 'lists');
+  const [first] = lists;
+  if (!first || clock.nowMs() >= first.atMs + settings.gatherSeconds * 1000) return false;
+  let changes = 0;
+  for (const { device, parts } of lists) {
+    if (device !== first.device) return false;
+    for (const part of parts) {
+      if (part.kind !== 'changes') return false;
+      changes += part.changes.length;
+    }
+  }
+  return changes < most;
+}
+
+/** What is in the log behind a place: each event that is for the lane, and what is not for it. */
+async function* stepsAfter(store: Store, workspace: Workspace, { webhook, lane, after }: Place): AsyncGenerator<Step> {
+  const { types, devices } = webhook.settings;
+  const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }) });
+  let former = after.entry;
+  for (;;) {
+    const found = await readLog(store, workspace, { entry: former, offset: 0 }, { limit: ENTRIES_AT_ONCE });
+    if ('oldest' in found) {
+      yield gapBefore(webhook, lane, found.oldest);
+      former = found.oldest.entry;
+      continue;
+    }
+    let others: Step | undefined;
+    for (const entry of found.entries) {
+      const { id, atMs } = entry;
+      const taken = former === after.entry ? after.offset : 0;
+      let held: EntryEvent | undefined;
+      if (entry.class === lane && !tellsOf(entry, webhook)) {
+        for await (const event of eachOf(entry, taken)) {
+          if (event.end <= taken) continue;
+          if (others) yield others;
+          others = undefined;
+          if (held)
+            yield { place: { entry: former, offset: held.end }, entry: id, entries: 0, atMs, event: held.event };
+          held = event;
+        }
+      }
+      if (held) yield { place: { entry: id, offset: 0 }, entry: id, entries: 1, atMs, event: held.event };
+      else {
+        const place = { entry: id, offset: 0 };
+        others = { place, entry: id, entries: (others?.entries ?? 0) + 1, atMs: others?.atMs ?? atMs };
+      }
+      former = id;
+    }
+    if (others) yield others;
+    if (found.isLast) return;
+  }
 }
 
 /** The log does not go back to where the lane is. */
 function gapBefore({ id, settings }: Webhook, lane: Lane, place: LogPlace): Step {
   const atMs = Number(place.entry.split('-')[0]);
-  if (!settings.types.includes('events.gap')) return { place, entry: place.entry, atMs };
+  if (!settings.types.includes('events.gap')) return { place, entry: place.entry, entries: 0, atMs };
   const event: GatewayEvent = {
     ...{ id: `evt_${id}_${lane}_${place.entry}_gap`, type: GAP, version: 1 },
     ...{ timestamp: new Date(atMs).toISOString(), device: null, data: { missing: null } },
   };
-  return { place, entry: place.entry, atMs, event };
+  return { place, entry: place.entry, entries: 0, atMs, event };
 }
 
 /** No endpoint hears of itself: it would be told that it fails when it is over. */
 function tellsOf({ parts }: LoggedEntry, { id }: Webhook): boolean {
   return parts.some((part) => part.kind === 'webhook' && part.webhookId === id);
-}
-
-/** By the entry that the last of its events ends. */
-function groupByEntry(rendered: Awaited<ReturnType<typeof renderEvents>>): Map<string, GatewayEvent[]> {
-  const groups = new Map<string, GatewayEvent[]>();
-  let events: GatewayEvent[] = [];
-  for (const { event, place } of rendered) {
-    events.push(event);
-    if (place.offset > 0) continue;
-    groups.set(place.entry, events);
-    events = [];
-  }
-  return groups;
-}
-
-/** The first steps that are one request: any one event, or updates of one device with so many changes together. */
-function takeRequest(steps: readonly Step[], most: number): Step[] {
-  const request: Step[] = [];
-  let first: GatewayEvent | undefined;
-  let rows = 0;
-  for (const step of steps) {
-    const { event } = step;
-    if (event && first) {
-      rows += rowsOf(step).length;
-      const belongs = first.type === UPDATED && event.type === UPDATED && event.device === first.device;
-      if (!belongs || rows > most) break;
-    } else if (event) {
-      first = event;
-      rows = rowsOf(step).length;
-    }
-    request.push(step);
-  }
-  return request;
 }
 
 function rowsOf({ event }: Pick<Step, 'event'>): ChangeData[] {

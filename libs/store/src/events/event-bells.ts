@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 /** Tells those who wait for events of a workspace that its log has grown. One for a process. */
 export class EventBells {
   readonly #waiting = new Map<Workspace, Set<() => void>>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(workspace: Workspace) => void>();
   readonly #channel: string;
 
   private constructor(
@@ -34,7 +34,7 @@ export class EventBells {
   }
 
   /** The same for every workspace. */
-  onAny(listener: () => void): void {
+  onAny(listener: (workspace: Workspace) => void): void {
     this.#listeners.add(listener);
   }
 
@@ -44,6 +44,7 @@ export class EventBells {
 
   readonly #hear = (channel: string, workspace: string): void => {
     if (channel !== this.#channel) return;
-    for (const listener of [...(this.#waiting.get(workspace) ?? []), ...this.#listeners]) listener();
+    for (const listener of [...(this.#waiting.get(workspace) ?? [])]) listener();
+    for (const listener of this.#listeners) listener(workspace);
   };
 }

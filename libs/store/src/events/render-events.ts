@@ -51,21 +51,32 @@ export async function* eachEvent(
   entries: readonly LoggedEntry[],
   { taken = 0, ...filter }: EventFilter & { taken?: number } = {},
 ): AsyncGenerator<RenderedEvent> {
-  // That something is missing is told to all.
-  const wanted = new Set([...(filter.types ?? DEFAULT_TYPES), 'events.gap']);
-  const sends = new SendsOfEvents(store);
+  const eachOf = entryReader(store, workspace, filter);
   let former = '0-0';
   for (const entry of entries) {
-    const rendering = { store, workspace, sends, wanted, taken: entry === entries[0] ? taken : 0 };
     // The last of an entry ends it.
-    let held: Ending | undefined;
-    for await (const ending of isWanted(entry, filter) ? eachOfEntry(rendering, entry) : []) {
+    let held: EntryEvent | undefined;
+    for await (const event of eachOf(entry, entry === entries[0] ? taken : 0)) {
       if (held) yield { event: held.event, place: { entry: former, offset: held.end } };
-      held = ending;
+      held = event;
     }
     if (held) yield { event: held.event, place: { entry: entry.id, offset: 0 } };
     former = entry.id;
   }
+}
+
+/** Those of one entry after the other: what several of them tell of is looked up once. */
+export function entryReader(
+  store: Store,
+  workspace: Workspace,
+  filter: EventFilter = {},
+): (entry: LoggedEntry, taken: number) => AsyncGenerator<EntryEvent> {
+  // That something is missing is told to all.
+  const wanted = new Set([...(filter.types ?? DEFAULT_TYPES), 'events.gap']);
+  const sends = new SendsOfEvents(store);
+  return async function* (entry, taken) {
+    if (isWanted(entry, filter)) yield* eachOfEntry({ store, workspace, sends, wanted, taken }, entry);
+  };
 }
 
 function isWanted({ device, parts }: LoggedEntry, { devices }: EventFilter): boolean {
@@ -83,13 +94,13 @@ interface Rendering {
 }
 
 /** An event, and how far one is in its entry who has it: the same number whatever types are asked for. */
-interface Ending {
+export interface EntryEvent {
   event: GatewayEvent;
   /** Of each change first what tells it alone, then what tells it with others. */
   end: number;
 }
 
-async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGenerator<Ending> {
+async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGenerator<EntryEvent> {
   const missing = await countMissing(rendering, entry);
   if (missing > 0) return yield { event: gapOf(rendering.workspace, entry, missing), end: 2 * missing };
   let before = 0;
@@ -120,7 +131,7 @@ async function* eachOfChanges(
   { workspace, sends, wanted, taken }: Rendering,
   entry: LoggedEntry,
   { part: { changes }, before }: { part: EventPart & { kind: 'changes' }; before: number },
-): AsyncGenerator<Ending> {
+): AsyncGenerator<EntryEvent> {
   if (entry.device === undefined || entry.tag === undefined || !wantsChanges(wanted)) return;
   const address = { workspace, device: entry.device };
   const send = await sends.find(address, entry.tag);

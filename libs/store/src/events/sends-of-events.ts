@@ -1,16 +1,21 @@
 import type { RecipientChange } from '@gateway/contracts/events/entry';
 import type { ChangeData } from '@gateway/contracts/events/events';
 import { type DeviceAddress, parseMessageId, type SendTag } from '@gateway/contracts/ids';
+import type { RecipientView } from '@gateway/contracts/sends/packed-send';
 import { type PlatformIds, platformIds } from '@gateway/contracts/sends/platform-id';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import type { Store } from '../core/store.js';
 import { readIdKey } from '../devices/devices.js';
 import { readRecipients, readRecord, type SendRecord } from '../sends/read-send.js';
 
+/** Recipients that are looked up together. */
+const BLOCK = 128;
+
 /** What entries say by index, looked up: of each send and of each device once. */
 export class SendsOfEvents {
   readonly #sends = new Map<string, Promise<SendRecord | undefined>>();
   readonly #ids = new Map<string, Promise<PlatformIds | undefined>>();
+  readonly #blocks = new Map<string, Promise<readonly RecipientView[]>>();
 
   constructor(private readonly store: Store) {}
 
@@ -32,15 +37,16 @@ export class SendsOfEvents {
   ): Promise<ChangeData[]> {
     const [ids, numbers] = await Promise.all([this.#idsOf(address), this.#numbersOf(address, send, changes)]);
     const short = parseMessageId(send.messageId)!.shortDeviceId;
-    return changes.map(({ index, status, errorCode }) => {
+    const at = new Date(atMs).toISOString();
+    return changes.map(({ index, status, errorCode }, i) => {
       const parts = ids
         ? Array.from({ length: send.parts }, (_, part) => ids.make({ tag: send.tag, recipient: index, part }))
         : [];
       return {
         id: `evt_${short}_${parts[0]?.slice(4) ?? `${send.tag}${index}`}_${status}`,
         ...{ messageId: send.messageId, requestId: send.requestId, kind: send.kind, index },
-        ...{ to: numbers.get(index) ?? null, status, error: recipientErrorName(errorCode) ?? null },
-        ...{ at: new Date(atMs).toISOString(), platformMessageIds: parts },
+        ...{ to: numbers[i] ?? null, status, error: recipientErrorName(errorCode) ?? null },
+        ...{ at, platformMessageIds: parts },
       };
     });
   }
@@ -52,15 +58,28 @@ export class SendsOfEvents {
     return known;
   }
 
+  /** Of each change. A person who was forgotten has no digits there. */
   async #numbersOf(
     address: DeviceAddress,
-    { tag }: SendRecord,
+    send: SendRecord,
     changes: readonly RecipientChange[],
-  ): Promise<Map<number, string>> {
-    const indices = changes.map(({ index }) => index);
-    const from = Math.min(...indices);
-    const rows = await readRecipients(this.store, address, tag, { from, limit: Math.max(...indices) - from + 1 });
-    // A person who was forgotten has no digits there.
-    return new Map(rows.filter(({ to }) => /^\d+$/.test(to)).map(({ index, to }) => [index, to]));
+  ): Promise<(string | undefined)[]> {
+    const wanted = [...new Set(changes.map(({ index }) => Math.floor(index / BLOCK)))];
+    const blocks = new Map(
+      await Promise.all(wanted.map(async (block) => [block, await this.#blockOf(address, send, block)] as const)),
+    );
+    return changes.map(({ index }) => {
+      const { to = '' } = blocks.get(Math.floor(index / BLOCK))![index % BLOCK] ?? {};
+      return /^\d+$/.test(to) ? to : undefined;
+    });
+  }
+
+  /** Changes that come after each other are of people close to each other. */
+  #blockOf(address: DeviceAddress, { tag }: SendRecord, block: number): Promise<readonly RecipientView[]> {
+    const place = `${address.workspace}/${address.device}/${tag}/${block}`;
+    const known =
+      this.#blocks.get(place) ?? readRecipients(this.store, address, tag, { from: block * BLOCK, limit: BLOCK });
+    this.#blocks.set(place, known);
+    return known;
   }
 }

@@ -169,7 +169,8 @@ function argumentsOf(store: Store, { workspace, id, token, stored }: TakenWebhoo
   };
 }
 
-function note(taken: TakenWebhook, { lane, state }: LaneWrite): void {
+function note(taken: TakenWebhook, { lane, state, changes = [] }: LaneWrite): void {
+  if (changes.some(({ what }) => what === 'add')) taken.hasParked = true;
   taken.stored[lane] = JSON.stringify(state);
   if (lane === 'parked') taken.parked = state as ParkedState;
   else taken.lanes[lane] = state as LaneState;

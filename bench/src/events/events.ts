@@ -1,0 +1,169 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { sleep } from '@gateway/runtime/clock';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { makeTokens } from '../http/count-answers.js';
+import type { BenchContext, Benchmark } from '../support/benchmark.js';
+import { compare } from '../support/compare.js';
+import { countCommands } from '../support/count-commands.js';
+import { cpuMsOf, readCpuMs, readResidentBytes } from '../support/process-usage.js';
+import { accept, timeUntilAcked, waitForCounts } from '../support/send.js';
+import { createCodeSender } from '../support/send-codes.js';
+import { gatewayPids, openStage, type Stage } from '../support/stage.js';
+import { median, medianRatio, percentile, rounded } from '../support/statistics.js';
+import { type Endpoint, openEndpoint } from './open-endpoint.js';
+
+const ACCOUNT = '999100000001';
+const RECIPIENTS = 2_000;
+const ROUNDS = 5;
+const COUNTED_ROUNDS = 2;
+const SINGLES = 300;
+const CODES = 50;
+const IDLE_MS = 10_000;
+/** Shorter than by default: the end of each round waits for it. */
+const GATHER_SECONDS = 5;
+
+/** What it costs that someone wants to be told of all that happens. */
+export const eventsBenchmark: Benchmark = {
+  name: 'events',
+  summary:
+    'CPU per message of all processes, a list to known people: without a consumer of events / with one live endpoint',
+  goals: [
+    { figure: 'throughputRatio', atLeast: 0.95 },
+    { figure: 'senderCpuRatio', atMost: 1.1 },
+    { figure: 'eventsCpuMsPerMessage', atMost: 0.1 },
+    { figure: 'commandsAddedPerMessage', atMost: 0.02 },
+    { figure: 'logBytesPerChangeInLists', atMost: 12 },
+    { figure: 'logBytesPerChangeAlone', atMost: 64 },
+    { figure: 'requestsOfList', atMost: 80 },
+    { figure: 'codeEventP95Ms', atMost: 500 },
+  ],
+  async run(context) {
+    // The address of this machine is a private one.
+    const stage = await openStage(context, { decryptSample: 0.02, env: { WEBHOOK_NETWORKS: '127.0.0.1/32' } });
+    await stage.gateway.link(ACCOUNT);
+    const events = await stage.gateway.addEvents();
+    const endpoint = await openEndpoint(context, stage);
+    context.say('first, the device gets to know the recipients');
+    await timeUntilAcked(stage, { to: makeNumbers(RECIPIENTS) });
+    await stage.simulator.settle();
+    const baseBytes = readResidentBytes(events.pid);
+    const race = await raceWithAndWithout(context, stage, endpoint);
+    const alone = await tellAlone(stage, endpoint);
+    const list = await tellList(context, stage, endpoint);
+    const residentMb = { base: toMb(baseBytes), afterwards: toMb(readResidentBytes(events.pid)) };
+    const commandsAddedPerMessage = await countAdded(context, stage, endpoint);
+    return { ...race, ...alone, ...list, commandsAddedPerMessage, eventsResidentMb: residentMb, runs: ROUNDS };
+  },
+};
+
+const toMb = (bytes: number) => rounded(bytes / 1024 / 1024);
+
+/** In turn, on the same device. CPU is told without what the processes use when nothing happens. */
+async function raceWithAndWithout(context: BenchContext, stage: Stage, endpoint: Endpoint) {
+  const to = makeNumbers(RECIPIENTS);
+  const pids = await gatewayPids(stage);
+  const [senderPid, eventsPid] = [stage.gateway.senders[0]!.pid, stage.gateway.events[0]!.pid];
+  await endpoint.open(GATHER_SECONDS);
+  const before = { all: cpuMsOf(pids), events: readCpuMs(eventsPid) };
+  await sleep(IDLE_MS);
+  const idlePerMs = {
+    all: (cpuMsOf(pids) - before.all) / IDLE_MS,
+    events: (readCpuMs(eventsPid) - before.events) / IDLE_MS,
+  };
+  await endpoint.close();
+  const sides = { ours: noFigures(), baseline: noFigures() };
+  const logBytes: number[] = [];
+  const measure = async (side: keyof typeof sides) => {
+    const startedMs = performance.now();
+    const cpu = { all: cpuMsOf(pids), sender: readCpuMs(senderPid), events: readCpuMs(eventsPid) };
+    const ms = await timeUntilAcked(stage, { to });
+    await stage.simulator.settle();
+    sides[side].sender.push((readCpuMs(senderPid) - cpu.sender) / RECIPIENTS);
+    if (side === 'ours') await endpoint.waitForReads(RECIPIENTS);
+    const allMs = performance.now() - startedMs;
+    sides[side].all.push((cpuMsOf(pids) - cpu.all - idlePerMs.all * allMs) / RECIPIENTS);
+    sides[side].events.push((readCpuMs(eventsPid) - cpu.events - idlePerMs.events * allMs) / RECIPIENTS);
+    sides[side].rate.push(RECIPIENTS / (ms / 1000));
+    return sides[side].rate.at(-1)!;
+  };
+  const unit = 'messages/s';
+  const found = await compare(context, {
+    async ours() {
+      await endpoint.open(GATHER_SECONDS);
+      const rate = await measure('ours');
+      const told = await endpoint.told();
+      logBytes.push(told.logBytes / told.changes);
+      await endpoint.close();
+      return rate;
+    },
+    baseline: () => measure('baseline'),
+    ...{ unit, rounds: ROUNDS },
+  });
+  const { ours, baseline } = sides;
+  return {
+    ratio: medianRatio(baseline.all, ours.all),
+    ...{ ours: found.ours, baseline: found.baseline, unit },
+    throughputRatio: medianRatio(ours.rate, baseline.rate),
+    senderCpuRatio: medianRatio(ours.sender, baseline.sender),
+    eventsCpuMsPerMessage: rounded(median(ours.events)),
+    cpuMsPerMessage: { with: rounded(median(ours.all)), without: rounded(median(baseline.all)) },
+    idleCpuMsPerSecond: { all: rounded(idlePerMs.all * 1000), events: rounded(idlePerMs.events * 1000) },
+    logBytesPerChangeInLists: rounded(median(logBytes)),
+  };
+}
+
+const noFigures = () => ({ all: [] as number[], sender: [] as number[], events: [] as number[], rate: [] as number[] });
+
+/** Sends of one recipient: each change is an entry of the log. */
+async function tellAlone(stage: Stage, endpoint: Endpoint) {
+  await endpoint.open();
+  const nextToken = await makeTokens(stage, SINGLES / 10);
+  let token = '';
+  for (const [i, to] of makeNumbers(SINGLES).entries()) {
+    if (i % 10 === 0) token = nextToken();
+    await accept(stage, { to, token });
+  }
+  await endpoint.waitForReads(SINGLES);
+  const told = await endpoint.told();
+  await endpoint.close();
+  return { logBytesPerChangeAlone: rounded(told.logBytes / told.changes) };
+}
+
+/** A list of the largest size to strangers, and codes beside it. */
+async function tellList(context: BenchContext, stage: Stage, endpoint: Endpoint) {
+  const sendCodes = await createCodeSender(stage, CODES);
+  await endpoint.open();
+  const to = makeNumbers(LIMITS.maxRecipients, 1);
+  const messageId = await accept(stage, { to });
+  await waitForCounts(stage, { messageId, until: ({ queued }) => queued < to.length });
+  await sendCodes(CODES);
+  await waitForCounts(stage, { messageId, until: ({ read }) => read === to.length, pollMs: 100 });
+  await endpoint.waitForReads(to.length);
+  const told = await endpoint.told();
+  await endpoint.close();
+  context.say(`a list of ${to.length}: ${told.requests} requests, and ${told.codeMs.length} of one-time passwords`);
+  return {
+    requestsOfList: told.requests,
+    codeEventP95Ms: rounded(percentile(told.codeMs, 0.95)),
+  };
+}
+
+/** Commands of the sender's connections. Last, as `MONITOR` costs Redis more than what it shows. */
+async function countAdded({ lifecycle }: BenchContext, stage: Stage, endpoint: Endpoint): Promise<number> {
+  const take = await countCommands(lifecycle, stage.space, (_, connection) => connection.startsWith('sender-'));
+  const to = makeNumbers(RECIPIENTS);
+  const measure = async () => {
+    take();
+    await timeUntilAcked(stage, { to });
+    await stage.simulator.settle();
+    return take().apart / RECIPIENTS;
+  };
+  const added: number[] = [];
+  for (let round = 0; round < COUNTED_ROUNDS; round++) {
+    const without = await measure();
+    await endpoint.open();
+    added.push((await measure()) - without);
+    await endpoint.close();
+  }
+  return rounded(median(added));
+}

@@ -1,0 +1,92 @@
+import type { ChangeData } from '@gateway/contracts/events/events';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { expect } from 'chai';
+import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
+
+const PEOPLE = Array.from({ length: 10_000 }, (_, i) => `49151${String(12_340_000 + i)}`);
+const STEPS = ['acked', 'delivered', 'read'] as const;
+const HOUR_MS = 3_600_000;
+
+describe('requests to a webhook', function () {
+  this.timeout(180_000);
+  const { space, stage, relay, create, accept, record, rows } = useLoggedEndpoint();
+
+  it('are 80 at most for a list of 10,000 at full speed', async () => {
+    const tell = await create();
+    const tag = await accept(PEOPLE);
+    for (let from = 0; from < PEOPLE.length + 80; from += 40) {
+      for (const [i, step] of STEPS.entries()) {
+        const first = from - i * 40;
+        if (first >= 0 && first < PEOPLE.length) await record(tag, step, first, first + 40);
+      }
+      // As long as 40 messages take.
+      stage.aheadMs += 50;
+      await tell();
+    }
+    stage.aheadMs += 30_000;
+    expect(await tell()).to.equal('quiet');
+    expect(rows().flat()).to.have.length(3 * PEOPLE.length);
+    expect(stage.posted.length).to.be.at.most(80);
+  });
+
+  // As many as 1,100 for 10,000.
+  it('are 33 at most for 300 people of a list at 20 a minute', async () => {
+    const tell = await create();
+    const tag = await accept(PEOPLE);
+    for (let recipient = 0; recipient < 300; recipient++) {
+      for (const step of STEPS) {
+        stage.aheadMs += 1_000;
+        await record(tag, step, recipient, recipient + 1);
+        await relay();
+      }
+      await tell();
+    }
+    stage.aheadMs += 30_000;
+    await tell();
+    expect(rows().flat()).to.have.length(900);
+    expect(stage.posted.length).to.be.at.most(33);
+  });
+
+  it('are 110 at most in a day in which it is dead, and then it gets 300,000 changes within two minutes, in order', async () => {
+    const tell = await create();
+    stage.status = 503;
+    let changes = 0;
+    const write = async (people: number) => {
+      const tag = await accept(PEOPLE.slice(0, people));
+      for (const step of STEPS) {
+        for (let from = 0; from < people; from += 1_000) await record(tag, step, from, Math.min(from + 1_000, people));
+      }
+      changes += 3 * people;
+      await relay();
+    };
+    for (let list = 0; list < 10; list++) await write(PEOPLE.length);
+    const endMs = stage.aheadMs + 24 * HOUR_MS;
+    const key = workspaceKeys(space, 'main').webhook(tell.id);
+    stage.aheadMs += 30_000;
+    while (stage.aheadMs < endMs) {
+      expect(await tell()).to.equal('waiting');
+      const { nextAttemptMs } = JSON.parse((await space.store.redis.hget(key, 'breaker'))!);
+      stage.aheadMs = Math.max(stage.aheadMs + 1, nextAttemptMs - Date.now());
+    }
+    expect(stage.posted.length).to.be.within(90, 110);
+    stage.status = 204;
+    const startedAt = performance.now();
+    await tell();
+    expect(performance.now() - startedAt).to.be.below(120_000);
+    const told = rows().flat();
+    expect(told).to.have.length(changes);
+    expect(new Set(told.map(({ id }) => id)).size).to.equal(changes);
+    expectOrder(told);
+  });
+});
+
+/** Of each recipient `sent`, then `delivered`, then `read`. */
+function expectOrder(rows: readonly ChangeData[]): void {
+  const ranks = new Map<string, number>();
+  for (const { messageId, index, status } of rows) {
+    const name = `${messageId}/${index}`;
+    const rank = ['sent', 'delivered', 'read'].indexOf(status);
+    expect(rank, name).to.equal((ranks.get(name) ?? -1) + 1);
+    ranks.set(name, rank);
+  }
+}

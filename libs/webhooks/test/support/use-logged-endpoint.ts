@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { parseMessageId, type SendTag } from '@gateway/contracts/ids';
+import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
+import { DEFAULT_WEBHOOK_SETTINGS, type WebhookSettings } from '@gateway/contracts/webhooks/webhook';
+import { parseNetworks } from '@gateway/egress/address-rules';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { recordResults } from '@gateway/store/sends/change-send';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { createWebhook } from '@gateway/store/webhooks/webhooks';
+import { deliver } from '@gateway/webhooks/deliver';
+import { logFeed } from '@gateway/webhooks/log-feed';
+import { expect } from 'chai';
+import { useOwnedDevice } from '../../../store/test/support/use-owned-device.js';
+import { silentCounts } from './silent-counts.js';
+
+export interface LoggedEndpoint {
+  /** What was taken. */
+  events: GatewayEvent[];
+  /** Also what was refused. */
+  posted: GatewayEvent[];
+  /** What all requests are answered with. */
+  status: number;
+  refuses(event: GatewayEvent): boolean;
+  /** Before it answers. */
+  take(event: GatewayEvent): Promise<void>;
+  /** Of the clock of the deliverer and of what happens, before that of this machine. */
+  aheadMs: number;
+}
+
+/** A server of this host, to which what happens to sends of a device is told by way of outbox and log; new for each test. */
+export function useLoggedEndpoint() {
+  const owned = useOwnedDevice();
+  const { address, space, ownership } = owned;
+  const stage = {} as LoggedEndpoint;
+  let server: Server;
+  before(async () => {
+    server = createServer(async (req, res) => {
+      const event = JSON.parse((await buffer(req)).toString());
+      expect(req.headers['webhook-id']).to.equal(event.id);
+      await stage.take(event);
+      const answer = stage.refuses(event) ? 422 : stage.status;
+      if (answer < 300) stage.events.push(event);
+      stage.posted.push(event);
+      res.writeHead(answer).end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  beforeEach(async () => {
+    const taken = { events: [], posted: [], status: 200, aheadMs: 0 };
+    Object.assign(stage, { ...taken, refuses: () => false, take: async () => {} } satisfies LoggedEndpoint);
+    await ensureDevice(space.store, address);
+  });
+  const nowMs = () => Date.now() + stage.aheadMs;
+  const relay = async () => {
+    for (const full of await findFullOutboxes(space.store, 'main')) await relayOutbox(space.store, full);
+  };
+
+  return {
+    ...{ ...owned, stage, relay },
+    /** Answers what tells all that is to be told at once. */
+    async create(settings: Partial<WebhookSettings> = {}) {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      const made = await createWebhook(space.store, 'main', {
+        settings: { ...DEFAULT_WEBHOOK_SETTINGS, ...settings },
+        ...{ target: { url, headers: {} }, secrets: [{ secret: makeWebhookSecret('v1') }] },
+      });
+      if (made === 'full') throw new Error('full');
+      const attempt = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
+      await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
+      const clock = { nowMs, monotonicMs: () => performance.now() };
+      const feed = logFeed(space.store, 'main', { clock, onGap: () => silentCounts.countGap() });
+      const deps = {
+        ...{ store: space.store, feed, counts: silentCounts, clock, token: 'process-1' },
+        policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
+        ...{ random: () => 0.5, signal: new AbortController().signal },
+      };
+      const tell = async (): Promise<string> => {
+        await relay();
+        for (;;) {
+          const outcome = await deliver(deps, 'main', made.id);
+          if (outcome !== 'more') return outcome;
+        }
+      };
+      return Object.assign(tell, { id: made.id });
+    },
+    async accept(recipients: string[], kind: 'text' | 'otp' = 'text'): Promise<SendTag> {
+      const { messageId } = await acceptSend(space.store, address, {
+        ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients, owner: 't', requestId: 'order-1' },
+        ...{ nowMs: nowMs(), expiresAtMs: nowMs() + 24 * 3_600_000 },
+      });
+      return parseMessageId(messageId)!.tag;
+    },
+    record: (tag: SendTag, event: 'acked' | 'delivered' | 'read', from: number, to: number) =>
+      recordResults(space.store, ownership, {
+        ...{ tag, nowMs: nowMs() },
+        events: Array.from({ length: to - from }, (_, i) => ({ recipient: from + i, part: 0, event })),
+      }),
+    /** Changes of sends that were taken, by request. */
+    rows: () =>
+      stage.events.filter(({ type }) => type === 'messages.updated').map(({ data }) => data.changes as ChangeData[]),
+  };
+}
