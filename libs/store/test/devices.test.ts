@@ -17,6 +17,7 @@ import {
 import { readHistory } from '@gateway/store/devices/read-history';
 import { removeDevice } from '@gateway/store/devices/remove-device';
 import { lookAtShard } from '@gateway/store/fleet/shards/look-at-shard';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
 import { useOwnedDevice } from './support/use-owned-device.js';
 
@@ -114,19 +115,27 @@ describe('the devices of a workspace', () => {
   it('are seen in their shard when they have an owner, or something is wanted that has not come about', async () => {
     const hash = (device: string, kind: 'desired' | 'observed', fields: Record<string, string>) =>
       space.store.redis.hset(deviceKeys(space.store.space, named(device))[kind], fields);
-    const shards = new Set(['a', 'b', 'c', 'd', 'e'].map((device) => shardOf(named(device))));
-    for (const device of ['a', 'b', 'c', 'd', 'e']) await ensureDevice(space.store, named(device));
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const shards = new Set(names.map((device) => shardOf(named(device))));
+    for (const device of names) await ensureDevice(space.store, named(device));
     await hash('a', 'desired', { want: 'linked' });
     await hash('b', 'desired', { want: 'linking' });
     await hash('c', 'desired', { want: 'unlinked', attemptId: 'x' });
     await hash('d', 'desired', { want: 'unlinked', attemptId: 'x' });
     await hash('d', 'observed', { attemptId: 'x' });
     await hash('e', 'desired', { want: 'parked' });
+    await hash('f', 'desired', { want: 'unlinked', attemptId: 'x' });
+    await hash('f', 'observed', { attemptId: 'x' });
+    await space.store.redis.hset(deviceKeys(space.store.space, named('f')).creds, 'creds', 'still there');
+    await hash('g', 'desired', { want: 'parked' });
+    await takeDevice(space.store, named('g'), { owner: 'b', ttlMs: 60_000 });
     const seen = (await Promise.all([...shards].map((shard) => lookAtShard(space.store, shard)))).flat();
     expect(seen).to.have.deep.members([
       { address: named('a'), want: 'linked', owner: 'a' },
       { address: named('b'), want: 'linking' },
       { address: named('c'), want: 'unlinked' },
+      { address: named('f'), want: 'unlinked' },
+      { address: named('g'), want: 'parked', owner: 'b' },
     ]);
   });
 });

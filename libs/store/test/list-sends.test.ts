@@ -1,6 +1,7 @@
 import { type MessageId, parseMessageId } from '@gateway/contracts/ids';
 import { shardKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend } from '@gateway/store/sends/change-send';
@@ -142,6 +143,24 @@ describe('the list of sends', () => {
     const page = await findRecipient(space.store, WORKSPACE, '4915100000007', { limit: 1 });
     const rest = await findRecipient(space.store, WORKSPACE, '4915100000007', { before: page.next!, limit: 1 });
     expect([...page.found, ...rest.found].map(({ send }) => send.messageId).at(-1)).to.equal(first);
+  });
+
+  it('finds no number in the bytes of another one, or across two', async () => {
+    const messageId = await accept('phone-1', { to: ['4915100000000', '256000016', '17777216', '1000000'] });
+    const { found } = await findRecipient(space.store, WORKSPACE, '1000000');
+    expect(found.map(({ send, recipient }) => [send.messageId, recipient])).to.deep.equal([[messageId, 3]]);
+  });
+
+  it('looks through half a megabyte of a shard in one step of Redis', async () => {
+    const to = Array.from({ length: 10_000 }, (_, i) => String(4_915_100_000_000 + i));
+    for (let i = 0; i < 4; i++) await accept('phone-1', { to });
+    let steps = 0;
+    const run: RunScript = (name, ...rest) => {
+      if (name === 'find-recipient') steps++;
+      return space.store.run(name, ...rest);
+    };
+    const { found } = await findRecipient({ ...space.store, run }, WORKSPACE, to[9_999]!);
+    expect([found.length, steps]).to.deep.equal([4, 2]);
   });
 
   it('reads a page of the sends of a thousand devices at once', async () => {

@@ -3,7 +3,7 @@ import { shardKeys, surveyKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import type { Store } from '@gateway/store/core/store';
-import { readDeviceState, recordObserved, requestLink } from '@gateway/store/devices/device-state';
+import { readDeviceState, recordObserved, reportObserved, requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { beatHeart } from '@gateway/store/fleet/members';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
@@ -11,8 +11,9 @@ import { cancelSend } from '@gateway/store/sends/change-send';
 import { showFleet } from '@gateway/store/survey/fleet-metrics';
 import { SharedSurvey } from '@gateway/store/survey/shared-survey';
 import { surveyFleet } from '@gateway/store/survey/survey-fleet';
-import { takeDevice } from '@gateway/testkit/ownership';
+import { endSessionOf, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 
 const NOW_MS = 1_800_000_000_000;
@@ -54,6 +55,25 @@ describe('a survey of the installation', () => {
     ]);
   });
 
+  it('knows whose owner has died, and what was seen of the attempt to link that is under way', async () => {
+    const { store } = space;
+    const observe = async (name: string, observed: Parameters<typeof reportObserved>[3], want?: 'linked') => {
+      await ensureDevice(store, device(name));
+      await requestLink(store, device(name), { attemptId: 'a', method: 'qrCode', forceNew: false });
+      const ownership = (await takeDevice(store, device(name), { owner: 'a', ttlMs: 60_000 }))!;
+      const { desired } = await readDeviceState(store, device(name));
+      await reportObserved(store, ownership, desired!, observed, want);
+      return ownership;
+    };
+    await observe('scanned', { status: 'connecting', reason: 'scan_again' });
+    await endSessionOf(store, await observe('orphan', { status: 'connected', phone: '4915112345670' }, 'linked'));
+    const { devices } = await surveyFleet(store, NOW_MS);
+    expect(devices).to.have.deep.members([
+      { state: 'connecting', reason: 'scan_again', count: 1 },
+      { state: 'connecting', reason: 'no_sender', count: 1 },
+    ]);
+  });
+
   it('knows the backlog, and what is overdue of it: not what is only long', async () => {
     const [one, two] = [device('one'), device('two', 'other')];
     for (const each of [one, two]) await ensureDevice(space.store, each);
@@ -84,6 +104,16 @@ describe('a survey of the installation', () => {
       .to.include({ overdueSends: 0 })
       .and.not.to.have.property('overdueSinceMs');
     expect(await space.store.redis.zcard(promised)).to.equal(0);
+  });
+
+  it('counts as overdue what only another version can end, and not what is gone', async () => {
+    const at = device('one');
+    await ensureDevice(space.store, at);
+    const messageId = await accept(at, { finishAtMs: NOW_MS - 5_000 });
+    await rewriteHead(space.store, at, messageId, { version: 99, state: 1 });
+    const { promised } = shardKeys(space.store.space, shardOf(at));
+    await space.store.redis.zadd(promised, NOW_MS - 9_000, 'main/one/0000000000000');
+    expect(await surveyFleet(space.store, NOW_MS)).to.include({ overdueSends: 1, overdueSinceMs: NOW_MS - 5_000 });
   });
 
   it('knows how many senders live, and how many devices they hold and may hold', async () => {

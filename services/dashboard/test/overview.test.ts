@@ -1,3 +1,4 @@
+import { OverviewReader } from '@gateway/dashboard/views/overview';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { expect } from 'chai';
 import { linkDevice } from '../../api/test/support/device-owner.js';
@@ -29,6 +30,15 @@ describe('the overview of the console', () => {
     } finally {
       await api.close();
     }
+  });
+
+  it('is read once for all who ask at the same time, and again for those who ask later', async () => {
+    const { store } = stage.space;
+    const reader = new OverviewReader({ store, workspace: 'main', nowMs: () => Date.now() });
+    const askAll = async () => new Set(await Promise.all(Array.from({ length: 50 }, () => reader.read(168))));
+    const [first, later] = [await askAll(), await askAll()];
+    expect([first.size, later.size]).to.deep.equal([1, 1]);
+    expect([...first][0]).not.to.equal([...later][0]);
   });
 
   it('looks back an hour, a day or a week, and tells which send should have been through long ago', async () => {

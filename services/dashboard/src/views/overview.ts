@@ -17,13 +17,22 @@ interface OverviewDeps {
   nowMs: () => number;
 }
 
-/** One per process: of a week, only what is new in it is read again. */
+/** One per process: of a week, only what is new in it is read again, and once for all who ask at the same time. */
 export class OverviewReader {
   readonly #finished: FinishedHours = new Map();
+  readonly #reading = new Map<OverviewHours, Promise<Overview>>();
 
   constructor(private readonly deps: OverviewDeps) {}
 
-  async read(hours: OverviewHours): Promise<Overview> {
+  read(hours: OverviewHours): Promise<Overview> {
+    const known = this.#reading.get(hours);
+    if (known) return known;
+    const reading = this.#read(hours).finally(() => this.#reading.delete(hours));
+    this.#reading.set(hours, reading);
+    return reading;
+  }
+
+  async #read(hours: OverviewHours): Promise<Overview> {
     const { store, workspace } = this.deps;
     const nowMs = this.deps.nowMs();
     const barMs = OVERVIEW_SPANS[hours] * MINUTE_MS;
