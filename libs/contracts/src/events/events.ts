@@ -50,7 +50,9 @@ export interface ChangeData {
   platformMessageIds: string[];
 }
 
-const digits = Joi.string().pattern(/^\d{7,15}$/);
+const digits = Joi.string()
+  .pattern(/^(?:\d{7,15}|(?:\d{3})?\*{3}(?:\d{2})?)$/)
+  .description('Digits; `447***23` for webhooks with `numbers: masked`.');
 const time = Joi.string().isoDate();
 const platformId = Joi.string().min(1).max(255);
 
@@ -86,7 +88,7 @@ const media = Joi.object({
 });
 const text = Joi.string().allow('', null);
 const content = Joi.alternatives().try(
-  Joi.object({ type: Joi.string().valid('text').required(), text: text.required() }),
+  Joi.object({ type: Joi.string().valid('text').required(), text: text.required().description('`null`: it is not kept, or not told.') }),
   Joi.object({
     type: Joi.string()
       .valid(...INBOUND_MEDIA_TYPES)

@@ -54,8 +54,15 @@ export const webhookFields = {
     .description('Only what happens on these devices. `null`: on all of the workspace.'),
   content: Joi.string()
     .valid('full', 'none')
-    .description('`none`: what people write is left out, and only that they wrote is told.'),
-  numbers: Joi.string().valid('full', 'masked').description('`masked`: most digits of phone numbers are left out.'),
+    .description(
+      '`none`: what people write, their names, their files and what they reply to are left out. Every message is told as a text that is `null`.',
+    ),
+  numbers: Joi.string()
+    .valid('full', 'masked')
+    .description(
+      '`masked`: most digits of phone numbers are left out, those of shared contacts too, and the number of a sender where it stands in a name ' +
+        'or a text. Other numbers in what people write are not looked for: that is left out with `content: none`.',
+    ),
   gatherSeconds: Joi.number()
     .integer()
     .min(1)
