@@ -1,4 +1,8 @@
+import { LOG_START } from '@gateway/contracts/events/cursor';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { openEvents } from '@gateway/store/events/open-events';
+import { type LogPart, readLog } from '@gateway/store/events/read-log';
+import { renderEvents } from '@gateway/store/events/render-events';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { isOptedOut, joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import {
@@ -48,6 +52,21 @@ describe('opt-outs of people whose number is hidden', () => {
     );
     expect(await isOut(['100000000000001'])).to.equal(false);
     expect(await isOut([PHONE])).to.equal(false);
+  });
+
+  it('are told of the number that turns out to be theirs, once, where events are wanted', async () => {
+    await openEvents(space.store, 'main');
+    await stop({ hiddenId: HIDDEN });
+    for (let times = 0; times < 2; times++) await join();
+    const OTHER = '100000000000002@lid';
+    await stop({ phone: NEW_PHONE });
+    await stop({ hiddenId: OTHER });
+    await joinOptOut(space.store, 'main', { phone: NEW_PHONE, hiddenId: OTHER });
+    const { entries } = (await readLog(space.store, 'main', LOG_START, { limit: 100 })) as LogPart;
+    const events = await renderEvents(space.store, 'main', entries);
+    expect(events.map(({ event: { type, data } }) => [type, data])).to.deep.equal(
+      [HIDDEN, PHONE, NEW_PHONE, OTHER].map((person) => ['optout.added', { phones: [person], source: 'reply' }]),
+    );
   });
 
   it('hold for a number that turns out to be theirs, which is on the list from then on as they came', async () => {

@@ -1,6 +1,7 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, flag, number, text } from '../core/scripts/define-script.js';
 import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
@@ -9,8 +10,15 @@ import { addOptOuts, bucketOf, entryOf, findOptedOut, findOptOut, takeBackOptOut
 const joinStep = defineScript({
   name: 'join-opt-out',
   whenFull: 'runs',
-  keys: ['count', 'inUse', 'hiddenBucket', 'phoneBucket'],
-  args: { hiddenEntry: text, phone: text, hiddenBucketNumber: number, phoneBucketNumber: number, isAlways: flag },
+  keys: ['count', 'inUse', 'log', 'hiddenBucket', 'phoneBucket'],
+  args: {
+    nowMs: number,
+    hiddenEntry: text,
+    phone: text,
+    hiddenBucketNumber: number,
+    phoneBucketNumber: number,
+    isAlways: flag,
+  },
   reply: nothing,
 });
 
@@ -131,7 +139,7 @@ async function join(
   const entries = { hiddenEntry: entryOf(hiddenId), phone: canonicalPhoneNumber(phone) };
   const [ofHidden, ofPhone] = [bucketOf(entries.hiddenEntry), bucketOf(entries.phone)];
   await joinStep(store, {
-    ...{ count: keys.optOutCount, inUse: keys.optOutBuckets },
+    ...{ count: keys.optOutCount, inUse: keys.optOutBuckets, log: keys.eventLog, nowMs: systemClock.nowMs() },
     ...{ hiddenBucket: keys.optOuts(ofHidden), phoneBucket: keys.optOuts(ofPhone) },
     ...{ ...entries, hiddenBucketNumber: ofHidden, phoneBucketNumber: ofPhone, isAlways: always },
   });
