@@ -6,7 +6,14 @@ const FROM = '447700900124';
 const CONTACT = '491511234567';
 const to = { platformMessageId: '3EB0AA' };
 const media = {
-  ...{ id: 'med_x', mimeType: 'image/jpeg', bytes: 1, sha256: 'hash', filename: `photo of ${FROM}.jpg`, url: '/media/med_x' },
+  ...{
+    id: 'med_x',
+    mimeType: 'image/jpeg',
+    bytes: 1,
+    sha256: 'hash',
+    filename: `photo of ${FROM}.jpg`,
+    url: '/media/med_x',
+  },
 };
 const CONTENTS = [
   { type: 'text', text: `call me: +44 7700 900-124, (0) 7700900124 or ${FROM}; order 123456789012` },

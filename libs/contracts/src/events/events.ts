@@ -88,7 +88,10 @@ const media = Joi.object({
 });
 const text = Joi.string().allow('', null);
 const content = Joi.alternatives().try(
-  Joi.object({ type: Joi.string().valid('text').required(), text: text.required().description('`null`: it is not kept, or not told.') }),
+  Joi.object({
+    type: Joi.string().valid('text').required(),
+    text: text.required().description('`null`: it is not kept, or not told.'),
+  }),
   Joi.object({
     type: Joi.string()
       .valid(...INBOUND_MEDIA_TYPES)

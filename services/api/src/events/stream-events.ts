@@ -22,6 +22,8 @@ type StreamCall = Call<StreamQuery, Record<string, never>>;
 
 /** A comment comes this often: proxies end what is silent. Whatever else happens, the token is looked at, and the log is kept open. */
 const LOOK_MS = 10_000;
+/** A client that takes this long for one event gives its place to others: it goes on behind what it heard when it comes again. */
+const SLOW_MS = 30_000;
 /** Changes that are rendered at a time. */
 const PAGE = 100;
 
@@ -39,7 +41,7 @@ export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
     summary: 'Follow events',
     description:
       'The same as server-sent events: `id` is the cursor, `event` the type, `data` the event. A client that connects again with `Last-Event-ID`, as ' +
-      `browsers do, misses nothing. ${LIMITS.eventWaitsPerToken} streams of a token at a time, waiting calls included. It ends when the token is revoked.`,
+      `browsers do, misses nothing. ${LIMITS.eventWaitsPerToken} streams of a token at a time, waiting calls included. It ends when the token is revoked, and for a client that takes 30 seconds for one event.`,
     answer: { status: 200, description: 'A stream without an end.', body: Joi.object({}), isStream: true },
     errors: ['events_gone'],
   },
@@ -78,21 +80,33 @@ async function* tell(
 ): AsyncGenerator<string> {
   const { workspace, token, signal } = call;
   const { store, clock } = deps;
-  let lookedMs = clock.monotonicMs();
+  let [lookedMs, notedMs] = [clock.monotonicMs(), clock.monotonicMs()];
+  const restMs = () => lookedMs + LOOK_MS - clock.monotonicMs();
+  const mayGoOn = async () => {
+    const known = await findApiToken(store, workspace, token.keyId);
+    if (!known || !isUsable(known, clock.nowMs())) return false;
+    lookedMs = clock.monotonicMs();
+    if (lookedMs - notedMs >= LOOK_MS) {
+      await noteReading(store, workspace);
+      notedMs = lookedMs;
+    }
+    return true;
+  };
   yield 'retry: 2000\n\n';
   for (let page = first; !signal.aborted; ) {
+    // Nothing that happened after its token was revoked is told.
+    if (page.rows.length > 0 && !(await mayGoOn())) return;
     for (const { event, place } of page.rows) {
+      const beganMs = clock.monotonicMs();
       yield `id: ${sayCursor(place)}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+      if (clock.monotonicMs() - beganMs > SLOW_MS) return;
+      if (restMs() <= 0 && !(await mayGoOn())) return;
     }
-    const restMs = lookedMs + LOOK_MS - clock.monotonicMs();
-    if (restMs <= 0) {
-      const known = await findApiToken(store, workspace, token.keyId);
-      if (!known || !isUsable(known, clock.nowMs())) return;
-      await noteReading(store, workspace);
-      lookedMs = clock.monotonicMs();
+    if (restMs() <= 0) {
+      if (!(await mayGoOn())) return;
       yield ': still here\n\n';
     } else if (page.isLast) {
-      await bell.next(restMs);
+      await bell.next(restMs());
     }
     page = await readPage(call, deps, page.next, filter);
   }

@@ -13,7 +13,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { createProducer } from '@gateway/queue/producer';
-import { systemClock } from '@gateway/runtime/clock';
+import { type Clock, systemClock } from '@gateway/runtime/clock';
 import { parseEncryptionKeys } from '@gateway/runtime/config/encryption-keys';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
@@ -80,6 +80,7 @@ export interface TestApiOptions {
   waits?: Partial<ApiDeps['waits']>;
   headroom?: RedisHeadroom;
   logger?: Logger;
+  clock?: Clock;
   /** Start although Redis is not there. */
   withoutRedis?: boolean;
 }
@@ -150,7 +151,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
         ...options.waits,
       },
       metrics,
-      clock: systemClock,
+      clock: options.clock ?? systemClock,
       logger,
       stopping: stopping.signal,
     }),

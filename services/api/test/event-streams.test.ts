@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { systemClock } from '@gateway/runtime/clock';
+import { openEvents } from '@gateway/store/events/open-events';
+import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { revokeApiToken } from '@gateway/store/workspace/api-tokens';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { BASE } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
+
+describe('streams of events', () => {
+  /** How much later it is each time that someone looks. */
+  let leapMs = 0;
+  let aheadMs = 0;
+  const clock = {
+    nowMs: () => systemClock.nowMs(),
+    monotonicMs: () => {
+      aheadMs += leapMs;
+      return systemClock.monotonicMs() + aheadMs;
+    },
+  };
+  const { space, api, owner } = useTestApi({ linked: true, unreadMs: 300, clock });
+  let token: string;
+  beforeEach(async () => {
+    leapMs = 0;
+    token = (await api.newToken({ scopes: ['events'] })).value;
+    await openEvents(space.store, 'main');
+  });
+
+  const tell = (n: number) =>
+    addOptOuts(space.store, 'main', { numbers: [`44770090${1000 + n}`], source: 'api', atMs: 1_000 });
+  /** What it hears, and whether it has ended. */
+  async function open(query = '', by = token) {
+    const gone = new AbortController();
+    const { status, body } = await fetch(`${api.origin}${BASE}/events/stream${query}`, {
+      headers: { authorization: `Bearer ${by}` },
+      signal: gone.signal,
+    });
+    const stream = { status, heard: '', isOver: false, leave: () => gone.abort() };
+    void (async () => {
+      for await (const piece of body!.pipeThrough(new TextDecoderStream())) stream.heard += piece;
+      stream.isOver = true;
+    })().catch(() => {});
+    return stream;
+  }
+
+  it('tell nothing that happens after their token was revoked, and end with it', async () => {
+    const stream = await open();
+    await tell(1);
+    await eventually(() => stream.heard.includes('447700901001'));
+    await revokeApiToken(space.store, 'main', token.split('_')[1]!);
+    await tell(2);
+    await eventually(() => stream.isOver);
+    expect(stream.heard).not.to.include('447700901002');
+  });
+
+  it('end for clients that take 30 seconds for an event, which go on from there', async () => {
+    for (let n = 0; n < 5; n++) await tell(n);
+    leapMs = 31_000;
+    const stream = await open('?after=0');
+    await eventually(() => stream.isOver);
+    leapMs = 0;
+    const ids = [...stream.heard.matchAll(/^id: (.*)$/gm)].map(([, id]) => id!);
+    expect(ids).to.have.length(1);
+    const rest = await open(`?after=${ids[0]}`);
+    await eventually(() => rest.heard.match(/^event:/gm)?.length === 4);
+    rest.leave();
+  });
+
+  it('give back the places of clients that read nothing', async () => {
+    const text = '字'.repeat(65_536);
+    for (let n = 0; n < 40; n++) {
+      await recordReceived(space.store, owner.ownership, {
+        message: { platformId: `3A${n}`, jid: 'j', phone: '447700900124', text },
+        nowMs: Date.now(),
+      });
+    }
+    for (const full of await findFullOutboxes(space.store, 'main')) await relayOutbox(space.store, full);
+    const socket = connect(api.port, '127.0.0.1').on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(`GET ${BASE}/events/stream?after=0 HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    // It begins to come, and is left where it is.
+    await once(socket, 'readable');
+    const others = await Promise.all(Array.from({ length: 4 }, () => open()));
+    expect((await open()).status).to.equal(429);
+    await eventually(async () => (await open()).status === 200);
+    for (const { leave } of others) leave();
+    socket.destroy();
+  });
+
+  it('are many in a process without a word', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on('warning', note);
+    const tokens = await Promise.all(Array.from({ length: 6 }, () => api.newToken({ scopes: ['events'] })));
+    const streams = await Promise.all(tokens.flatMap(({ value }) => Array.from({ length: 5 }, () => open('', value))));
+    await tell(1);
+    await eventually(() => streams.every(({ heard }) => heard.includes('447700901001')));
+    for (const { leave } of streams) leave();
+    process.off('warning', note);
+    expect(warnings).to.deep.equal([]);
+  });
+});
