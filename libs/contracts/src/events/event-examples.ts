@@ -33,7 +33,12 @@ const OTHERS: Readonly<Record<string, (story: Story) => Record<string, unknown>>
   }),
   'device.connected': ({ at }) => ({ status: 'connected', phone: '447700900100', name: 'Shop', since: at }),
   'device.interrupted': () => ({ status: 'connecting', reason: 'network', notBefore: null }),
-  'device.disconnected': ({ at }) => ({ status: 'disconnected', reason: 'logged_out', since: at }),
+  'device.disconnected': ({ at }) => ({
+    status: 'disconnected',
+    reason: 'logged_out',
+    since: at,
+    phone: '447700900100',
+  }),
   'device.restricted': () => ({ kind: 'new_chat_cap', until: null }),
   'device.unrestricted': () => ({}),
   'optout.added': () => ({ phones: [PERSON], source: 'reply' }),
