@@ -1,6 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { SETTINGS } from '@gateway/gateway/settings';
 import { readConfig } from '@gateway/runtime/config/read-config';
 import { ROOT } from '@gateway/scripts/paths';
@@ -14,13 +14,15 @@ const OVERLAYS = ['dev', 'production'] as const;
 const ROLES = ['api', 'connection', 'dashboard', 'events', 'sender'];
 /** What no pod that talks to strangers may reach: metadata services, and networks of ours. */
 const INSIDE = ['169.254.169.254', '10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '168.63.129.16', '127.0.0.1'];
+const OURS = { matchLabels: { 'app.kubernetes.io/part-of': 'messenger-gateway' } };
 const KEYS = { CREDENTIAL_KEYS: `k1:${'0a'.repeat(32)}`, CONTENT_KEYS: `k1:${'0b'.repeat(32)}` };
 
 describe('k8s/', function () {
   this.timeout(180_000);
   const rendered = {} as Record<(typeof OVERLAYS)[number], Manifest[]>;
+  let kubectl: string;
   before(async () => {
-    const kubectl = await provideKubectl();
+    kubectl = await provideKubectl();
     for (const overlay of OVERLAYS) rendered[overlay] = render(kubectl, `k8s/overlays/${overlay}`);
   });
 
@@ -74,7 +76,8 @@ describe('k8s/', function () {
           expect(spec.minReadySeconds).to.be.above(0);
           expect(spec.template.spec.topologySpreadConstraints).to.have.length(2);
           // Above the 2 s that a check of /readyz may take.
-          expect(spec.template.spec.containers[0].readinessProbe.timeoutSeconds).to.be.above(2);
+          for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
+            expect(spec.template.spec.containers[0][probe].timeoutSeconds, probe).to.be.above(2);
           const budget = find(rendered[overlay], 'PodDisruptionBudget', name).spec;
           expect(budget).to.include({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
           expect(budget.selector).to.deep.equal(spec.selector);
@@ -127,9 +130,11 @@ describe('k8s/', function () {
         const policies = ofKind(rendered[overlay], 'NetworkPolicy');
         const all = policies.find(({ metadata }) => metadata.name === 'default-deny')!;
         expect(all.spec).to.deep.equal({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
-        for (const name of ['api', 'network']) {
+        for (const name of ['api', 'network', 'events']) {
           const [rule] = find(rendered[overlay], 'NetworkPolicy', name).spec.egress;
-          for (const { port } of rule.ports) expect([80, 443]).to.include(port);
+          // Webhooks have the ports that their URLs name.
+          if (name === 'events') expect(rule).not.to.have.property('ports');
+          else for (const { port } of rule.ports) expect([80, 443]).to.include(port);
           const v4 = rule.to.find(({ ipBlock }: Manifest['spec']) => ipBlock.cidr === '0.0.0.0/0').ipBlock;
           const denied = new BlockList();
           for (const network of v4.except) denied.addSubnet(network.split('/')[0], Number(network.split('/')[1]));
@@ -141,6 +146,28 @@ describe('k8s/', function () {
       });
     });
   }
+
+  it('lets traces pass to a collector with components/tracing, and tells all of it; without it neither', () => {
+    expect(JSON.stringify(rendered.production)).not.to.match(/OTEL_|4318/);
+    const folder = mkdtempSync(join(ROOT, 'build/traced-'));
+    try {
+      const paths = { resources: ['../../k8s/overlays/production'], components: ['../../k8s/components/tracing'] };
+      writeFileSync(join(folder, 'kustomization.yaml'), stringify(paths));
+      const traced = render(kubectl, relative(ROOT, folder));
+      expect(findTypeErrors(traced)).to.deep.equal([]);
+      const { metadata, data } = find(traced, 'ConfigMap', 'gateway');
+      const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = readConfig(SETTINGS.process, { ...KEYS, ...data });
+      for (const pod of ofKind(traced, 'Deployment'))
+        expect(containersOf(pod)[0].envFrom).to.deep.equal([{ configMapRef: { name: metadata.name } }]);
+      const { podSelector, egress, policyTypes } = find(traced, 'NetworkPolicy', 'traces').spec;
+      expect({ podSelector, policyTypes }).to.deep.equal({ podSelector: OURS, policyTypes: ['Egress'] });
+      const { hostname, port } = new URL(collector!);
+      const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': hostname.split('.')[1] } };
+      expect(egress).to.deep.equal([{ to: [{ namespaceSelector }], ports: [{ port: Number(port) }] }]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 
   it('has no secret in overlays/production', () => {
     expect(ofKind(rendered.production, 'Secret')).to.deep.equal([]);

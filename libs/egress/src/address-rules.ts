@@ -45,6 +45,16 @@ export function parseNetworks(list: string): Networks {
   return list.split(',').map((network) => ipaddr.parseCIDR(network.trim()));
 }
 
+/** Whether every address of some network is in one of the others. */
+export function holdAllOfOne(others: Networks, networks: Networks): boolean {
+  return networks.some(([network, bits]) =>
+    isIn(
+      network,
+      others.filter(([, theirs]) => theirs <= bits),
+    ),
+  );
+}
+
 /** @throws for what is not a list of IPv6 prefixes of 32, 40, 48, 56, 64 or 96 bits. */
 export function parseNat64Prefixes(list: string): Networks {
   const prefixes = parseNetworks(list);

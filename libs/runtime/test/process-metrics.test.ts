@@ -56,6 +56,11 @@ describe('what a process tells of itself', () => {
     expect(await fingerprints({ ...settings, CONTENT_KEYS: [key('a', 2)] }), 'no digest of a secret').to.deep.equal([
       ...[pace, keys],
     ]);
+    for (const name of ['REDIS_WAIT_REPLICAS', 'WEBHOOK_NETWORKS', 'WEBHOOK_DENIED_NETWORKS', 'NAT64_PREFIXES']) {
+      const [one, other] = [await fingerprints({ [name]: [] }), await fingerprints({ [name]: ['10.0.0.0/8'] })];
+      expect(one.concat(other).join(), name).to.match(new RegExp(`setting="${name.toLowerCase()}".*setting="`));
+      expect(one).not.to.deep.equal(other);
+    }
     const [otherPace, otherKeys] = await fingerprints({ PACE_PER_MINUTE: 0, CONTENT_KEYS: [key('b', 1)] });
     expect(otherPace)
       .to.match(/^setting="pace",fingerprint="[0-9a-f]{8}"$/)

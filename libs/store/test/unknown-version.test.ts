@@ -1,5 +1,6 @@
+import { EVENT_ENTRY_VERSION } from '@gateway/contracts/events/entry';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
 import type { Script } from '@gateway/store/core/scripts/define-script';
 import { UnknownVersionError } from '@gateway/store/core/scripts/unknown-version-error';
@@ -12,6 +13,7 @@ import {
   forgetIdentities,
   forgetSession,
 } from '@gateway/store/devices/keys/device-keys';
+import { readEntries, readLog } from '@gateway/store/events/read-log';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
@@ -120,6 +122,33 @@ describe('a send that another version of the gateway has written', () => {
     await accept({ quotaBytes: 1 });
     const left = [foreign, own].map((messageId) => space.store.redis.exists(keysOf(messageId).record));
     expect(await Promise.all(left)).to.deep.equal([1, 0]);
+  });
+});
+
+describe('an event that another version of the gateway has written', () => {
+  const { address, space } = useOwnedDevice();
+  const entry = (version: number) => Buffer.concat([Buffer.of(version), Buffer.alloc(8)]);
+
+  it('is not passed over: what comes before it is read, and then it waits for a process that knows it', async () => {
+    const { workspace } = address;
+    const { eventLog } = workspaceKeys(space.store.space, workspace);
+    const [known, foreign] = [EVENT_ENTRY_VERSION, EVENT_ENTRY_VERSION + 1].map((version) =>
+      space.store.redis.xadd(eventLog, '*', 'e', entry(version)),
+    );
+    const [before, after] = [String(await known), String(await foreign)];
+    const start = { entry: '0-0', offset: 0 };
+    const part = await readLog(space.store, workspace, start, { limit: 10 });
+    if (!('entries' in part)) throw new Error('nothing is gone');
+    expect(part.entries.map(({ id }) => id)).to.deep.equal([before]);
+    expect(part.isLast).to.equal(false);
+    for (const read of [
+      () => readLog(space.store, workspace, { entry: before, offset: 0 }, { limit: 10 }),
+      () => readEntries(space.store, workspace, [before, after]),
+    ]) {
+      const refusal = await read().catch((thrown: unknown) => thrown);
+      expect(refusal).to.be.instanceOf(UnknownVersionError);
+      expect((refusal as UnknownVersionError).fields).to.include({ version: `${EVENT_ENTRY_VERSION + 1}` });
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
-import { type Networks, parseNat64Prefixes, parseNetworks } from '@gateway/egress/address-rules';
+import type { Networks } from '@gateway/egress/address-rules';
+import { deniedNetworks, networks, type WebhookNetworks, webhookKeys } from '@gateway/egress/webhook-policy';
 import {
   type GatewayConfig,
   gatewayKeys,
@@ -12,7 +13,7 @@ import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
 
 /** The settings of the API, each an environment variable of that name. */
-export interface ApiConfig extends GatewayConfig, PaceConfig {
+export interface ApiConfig extends GatewayConfig, PaceConfig, WebhookNetworks {
   /** Address the API listens on. Default: this machine only; a container sets `0.0.0.0`. */
   API_HOST: string;
   /** Port the API listens on; 0 takes any free one. Default 3000. */
@@ -54,18 +55,6 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
    * of your cloud that only its machines can reach. Counts before `ATTACHMENT_NETWORKS`. Default none.
    */
   ATTACHMENT_DENIED_NETWORKS: Networks;
-  /**
-   * Networks beside the public internet that webhooks may lead to, as CIDR, such as that of your own servers; only these also
-   * by plain http. Default none. Every caller whose token has the scope `webhooks` can post to them.
-   */
-  WEBHOOK_NETWORKS: Networks;
-  /** Networks that webhooks may not lead to, as CIDR. Counts before `WEBHOOK_NETWORKS`. Default none. */
-  WEBHOOK_DENIED_NETWORKS: Networks;
-  /**
-   * IPv6 prefixes that your network translates to IPv4 (NAT64, RFC 6052), as CIDR of 32, 40, 48, 56, 64 or 96 bits: an
-   * address in one of them counts as the IPv4 address in it. Default none; `64:ff9b::/96` is always among them.
-   */
-  NAT64_PREFIXES: Networks;
   /**
    * Bytes of attachments that a workspace may store in Redis; beyond it callers get a 503. Where Redis has a `maxmemory` it is a
    * tenth of that, whatever is set here. Default 1 GiB.
@@ -110,11 +99,9 @@ export const apiSettings = Joi.object<ApiConfig>({
     .custom(refuseMoreThanMemory)
     .default(defaultBodyBudget),
   ATTACHMENT_PORTS: Joi.string().custom(parsePorts).default([80, 443]),
-  ATTACHMENT_NETWORKS: Joi.string().custom(parseNetworks).default([]),
-  ATTACHMENT_DENIED_NETWORKS: Joi.string().custom(parseNetworks).default([]),
-  WEBHOOK_NETWORKS: Joi.string().custom(parseNetworks).default([]),
-  WEBHOOK_DENIED_NETWORKS: Joi.string().custom(parseNetworks).default([]),
-  NAT64_PREFIXES: Joi.string().custom(parseNat64Prefixes).default([]),
+  ATTACHMENT_NETWORKS: networks(),
+  ATTACHMENT_DENIED_NETWORKS: deniedNetworks('ATTACHMENT_NETWORKS'),
+  ...webhookKeys,
   BLOB_QUOTA_BYTES: Joi.number()
     .integer()
     .min(32 * 1024 * 1024)

@@ -58,12 +58,32 @@ describe('settings that contradict each other', () => {
       { BODY_BUDGET_BYTES: String(2 ** 50) },
       'BODY_BUDGET_BYTES must be below the memory that the process may have',
     ],
+    [
+      'api',
+      { ATTACHMENT_NETWORKS: '10.1.0.0/16', ATTACHMENT_DENIED_NETWORKS: 'fd00::/8,10.0.0.0/8' },
+      'ATTACHMENT_DENIED_NETWORKS must leave something of each network in ATTACHMENT_NETWORKS',
+    ],
+    [
+      'api',
+      { WEBHOOK_NETWORKS: 'fd00::/64', WEBHOOK_DENIED_NETWORKS: 'fd00::/64' },
+      'WEBHOOK_DENIED_NETWORKS must leave something of each network in WEBHOOK_NETWORKS',
+    ],
+    [
+      'events',
+      { WEBHOOK_NETWORKS: '10.2.0.0/16,10.1.0.0/16', WEBHOOK_DENIED_NETWORKS: '10.1.0.0/16' },
+      'WEBHOOK_DENIED_NETWORKS must leave something of each network in WEBHOOK_NETWORKS',
+    ],
   ] as const) {
     it(`of the ${role} are refused: ${problem}`, () => {
       const read = () => readConfig<object>(SETTINGS[role] as never, { CONTENT_KEYS, ...settings });
       expect(read).to.throw(`invalid configuration: ${problem}`);
     });
   }
+
+  it('may deny a part of what they allow', () => {
+    const networks = { WEBHOOK_NETWORKS: '10.0.0.0/8', WEBHOOK_DENIED_NETWORKS: '10.1.0.0/16,::/0' };
+    readConfig<object>(SETTINGS.events as never, { CONTENT_KEYS, ...networks });
+  });
 
   it('may name any free port twice', () => {
     readConfig<object>(SETTINGS.api as never, { CONTENT_KEYS, API_PORT: '0', OPS_PORT: '0' });

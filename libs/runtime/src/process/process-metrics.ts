@@ -6,6 +6,17 @@ import type { RedisPurpose } from '../redis/redis-clients.js';
 import { addMetrics, counter, gauge, histogram, type Registry, snakeCase } from './metrics.js';
 
 /** Connections whose commands answer at once: those of BullMQ's workers wait for jobs, and a subscriber only listens. */
+/** Those in which processes must agree, as their metric names them. */
+const SETTINGS = {
+  PACE_PER_MINUTE: 'pace',
+  MESSENGER_TRUST: 'trust',
+  CONTENT_KEYS: 'content_keys',
+  CREDENTIAL_KEYS: 'credential_keys',
+  REDIS_WAIT_REPLICAS: 'redis_wait_replicas',
+  WEBHOOK_NETWORKS: 'webhook_networks',
+  WEBHOOK_DENIED_NETWORKS: 'webhook_denied_networks',
+  NAT64_PREFIXES: 'nat64_prefixes',
+} as const;
 const TIMED = ['commands', 'failFast'] as const satisfies RedisPurpose[];
 type Timed = (typeof TIMED)[number];
 const REDIS_BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2] as const;
@@ -20,7 +31,7 @@ export const PROCESS_METRICS = {
   config: gauge('gateway_config_info', {
     help: 'Always 1: a digest of each setting that processes must agree in; of keys, their ids.',
     question: 'Do processes differ in a setting? Then a `setting` has two fingerprints.',
-    labels: { setting: ['pace', 'trust', 'content_keys', 'credential_keys'], fingerprint: 'open' },
+    labels: { setting: Object.values(SETTINGS), fingerprint: 'open' },
   }),
   clockOffset: gauge('gateway_clock_offset_seconds', {
     help: 'How far the clock of this machine is ahead of that of Redis, which processes go by.',
@@ -92,13 +103,6 @@ export function readVersion(): string {
   const file = new URL('../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
-
-const SETTINGS = {
-  PACE_PER_MINUTE: 'pace',
-  MESSENGER_TRUST: 'trust',
-  CONTENT_KEYS: 'content_keys',
-  CREDENTIAL_KEYS: 'credential_keys',
-} as const;
 
 /** Of keys only the ids: no digest of a secret leaves the process. */
 function fingerprintsOf(settings: object): [setting: string, fingerprint: string][] {

@@ -1,8 +1,9 @@
 import { compareEntries, type LogPlace } from '@gateway/contracts/events/cursor';
-import { type EventEntry, readEntry } from '@gateway/contracts/events/entry';
+import { EVENT_ENTRY_VERSION, type EventEntry, readEntry } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
+import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import { type Store, writeAlways } from '../core/store.js';
 
 export interface LoggedEntry extends EventEntry {
@@ -26,7 +27,10 @@ export interface LogPart {
 /** An entry may be of ten thousand changes: no further one is taken apart behind so many. */
 const MOST_CHANGES = 10_000;
 
-/** At most `limit` entries, and not many more changes than one may have; `LogGone` when some are missing there. */
+/**
+ * At most `limit` entries, and not many more changes than one may have; `LogGone` when some are missing there. Throws
+ * `UnknownVersionError` where the first is of another version, as in an upgrade: passed over, its readers would miss it.
+ */
 export async function readLog(
   store: Store,
   workspace: Workspace,
@@ -44,18 +48,26 @@ export async function readLog(
   let changes = 0;
   for (const [id, [, value]] of rows) {
     if (changes >= MOST_CHANGES) break;
-    const entry = readEntry(value!);
+    if (entries.length > 0 && !isKnown(value!)) break;
+    const entry = readKnown(value!);
     for (const part of entry.parts) changes += part.kind === 'changes' ? part.changes.length : 1;
     entries.push({ id: id.toString(), ...entry });
   }
   return { entries, isLast: rows.length < limit && entries.length === rows.length };
 }
 
-/** In the order of the ids; those that the log has no more are left out. */
+const isKnown = (bytes: Buffer) => bytes[0] === EVENT_ENTRY_VERSION;
+
+function readKnown(bytes: Buffer): EventEntry {
+  if (!isKnown(bytes)) throw new UnknownVersionError({ version: `${bytes[0]}` });
+  return readEntry(bytes);
+}
+
+/** In the order of the ids; those that the log has no more are left out. Throws `UnknownVersionError`. */
 export async function readEntries(store: Store, workspace: Workspace, ids: readonly string[]): Promise<LoggedEntry[]> {
   const { eventLog } = workspaceKeys(store.space, workspace);
   const found = await Promise.all(ids.map((id) => store.redis.xrangeBuffer(eventLog, id, id)));
-  return found.flatMap((rows) => rows.map(([id, [, value]]) => ({ id: id.toString(), ...readEntry(value!) })));
+  return found.flatMap((rows) => rows.map(([id, [, value]]) => ({ id: id.toString(), ...readKnown(value!) })));
 }
 
 /** Behind the newest entry. */

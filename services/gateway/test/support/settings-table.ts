@@ -14,6 +14,7 @@ interface Setting {
 
 const SOURCES = [
   'libs/runtime/src/config/gateway-config.ts',
+  'libs/egress/src/webhook-policy.ts',
   'services/gateway/src/settings.ts',
   ...['api', 'connection', 'sender', 'events', 'dashboard'].map((name) => `services/${name}/src/config.ts`),
 ];
