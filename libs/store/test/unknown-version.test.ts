@@ -13,8 +13,8 @@ import {
   forgetIdentities,
   forgetSession,
 } from '@gateway/store/devices/keys/device-keys';
-import { readEntries, readLog } from '@gateway/store/events/read-log';
 import { takeAccount } from '@gateway/store/devices/take-account';
+import { readEntries, readLog } from '@gateway/store/events/read-log';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
