@@ -2,9 +2,10 @@ import type { SendKind } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
-import { findSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { findSends, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { expect } from 'chai';
 import { KNOWN, OTHER, TYPED, useOwnedDevice } from './support/use-owned-device.js';
 
@@ -35,7 +36,7 @@ describe('a person in sends', () => {
     expect(await forget(tag)).to.equal(1);
     expect(await show(tag)).to.deep.equal([`${OTHER} queued`, 'forgotten cancelled', '4915111 queued']);
     expect((await readSend(space.store, address, messageId))!.counts).to.include({ queued: 2, cancelled: 1 });
-    expect((await readBacklog(space.store, address)).messages).to.equal(2);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(2);
     expect(await readContent(space.store, address, tag), 'for the others').to.not.equal(undefined);
     expect(await claim(tag, 1), 'for a sender that still has the number').to.equal('settled');
     expect(await claim(tag, 0)).to.equal('claimed');

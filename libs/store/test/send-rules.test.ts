@@ -2,11 +2,12 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
-import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { endSessionOf, giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -71,7 +72,7 @@ describe('the rules of a send', () => {
 
   it('counts as sent, delivered or read only with all its parts', async () => {
     const { messageId, tag } = await accept({ parts: 2 });
-    expect((await readBacklog(space.store, address)).messages).to.equal(2);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(2);
     expect(await statusAfter(tag, 'acked')).to.equal('queued');
     expect(await claim(tag), 'that part is there').to.equal('settled');
     expect(await claim(tag, 1)).to.equal('claimed');
@@ -80,7 +81,7 @@ describe('the rules of a send', () => {
     expect(await statusAfter(tag, 'delivered', { part: 1 })).to.equal('delivered');
     expect(await statusAfter(tag, 'read')).to.equal('delivered');
     expect(await statusAfter(tag, 'read', { part: 1 })).to.equal('read');
-    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(0);
     expect((await read(messageId)).state).to.equal('closed');
   });
 
@@ -148,7 +149,7 @@ describe('the rules of a send', () => {
       expect(await space.clients.commands.pttl(key), key).to.be.within(RETENTION_MS - 60_000, RETENTION_MS);
     }
     expect(await space.clients.commands.zscore(device().openSends, messageId)).to.equal(null);
-    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(0);
   });
 
   it('says when it was cancelled first', async () => {
@@ -171,7 +172,7 @@ describe('the rules of a send', () => {
     const { messageId, tag } = await accept({ parts: 2 });
     const { redis } = space.store;
     expect(await listOpenSends(space.store, address)).to.deep.equal([messageId]);
-    expect((await readBacklog(space.store, address)).messages).to.equal(2);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(2);
     const [entry, dueMs] = await redis.zrange(due(), '0', '-1', 'WITHSCORES');
     expect(entry).to.equal(`main/phone-1/${tag}`);
     expect(Number(dueMs)).to.be.within(nowMs + 2_000, Date.now() + 2_000);

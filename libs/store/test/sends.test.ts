@@ -1,15 +1,10 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { FencedError } from '@gateway/runtime/errors';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
-import {
-  readBacklog,
-  readContent,
-  readRecipientNumber,
-  readRecipients,
-  readSend,
-} from '@gateway/store/sends/read-send';
+import { readContent, readRecipientNumber, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
@@ -50,7 +45,7 @@ describe('sends', () => {
       { index: 1, to: recipients[1], status: 'queued' },
       { index: 2, to: recipients[2], status: 'queued' },
     ]);
-    expect((await readBacklog(space.store, address)).messages).to.equal(3);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(3);
     for (const key of await space.clients.commands.keys(`${space.prefix}:*`)) {
       if ((await space.clients.commands.type(key)) !== 'hash') continue;
       expect((await space.clients.commands.hvals(key)).join()).not.to.include('hello');
@@ -127,7 +122,7 @@ describe('sends', () => {
     expect(await record(tag, { recipient: 0, part: 0, event: 'delivered' })).to.deep.equal(['queued']);
     expect(await record(tag, { recipient: 0, part: 1, event: 'acked' })).to.deep.equal(['sent']);
     expect(await record(tag, { recipient: 0, part: 1, event: 'delivered' })).to.deep.equal(['delivered']);
-    expect((await readBacklog(space.store, address)).messages).to.equal(4);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(4);
   });
 
   it('closes a send with its last queued recipient and gives its keys a time to live', async () => {
@@ -137,7 +132,7 @@ describe('sends', () => {
     expect(await listOpenSends(space.store, address)).to.deep.equal([messageId]);
     await record(tag, acked(2));
     expect(await listOpenSends(space.store, address)).to.deep.equal([]);
-    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(0);
     const keys = await space.clients.commands.keys(`${space.prefix}:*:[sc]:*`);
     expect(keys).to.have.length(2);
     for (const key of keys) expect(await space.clients.commands.pttl(key)).to.be.greaterThan(6 * 86_400_000);
@@ -166,7 +161,7 @@ describe('sends', () => {
     expect(statuses, 'in flight at the cancel, refused after it').to.deep.equal(['cancelled']);
     expect((await readSend(space.store, address, messageId))!.state).to.equal('closed');
     expect(await counts(messageId)).to.include({ cancelled: 3, queued: 0 });
-    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(0);
   });
 
   it('never calls cancelled what a phone may show: after a try without an answer, refusals of later ones say nothing', async () => {

@@ -10,7 +10,7 @@ import { readReceived, recordReceived } from '@gateway/store/inbound/received-me
 import { acceptSend, OtherAccountError } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
-import { readBacklog, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { expect } from 'chai';
@@ -84,7 +84,7 @@ describe('the account of a device', () => {
     expect(recipientErrorName(first!.errorCode)).to.equal('account_changed');
     expect(await claim(messageId, 0)).to.equal('settled');
     expect(await readSend(space.store, address, messageId)).to.include({ state: 'closed' });
-    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(0);
   });
 
   it('is another one in one step: what was open is claimed no more, and called cancelled, though that process died right then', async () => {
@@ -102,7 +102,7 @@ describe('the account of a device', () => {
     expect(await countsOf(sent)).to.include({ queued: 0, cancelled: 1, failed: 1 });
     expect(await countsOf(forgotten)).to.include({ queued: 0, cancelled: 2 });
     expect(await claim(await accept(), 0), 'of the account that is there now').to.equal('claimed');
-    expect((await readBacklog(space.store, address)).messages).to.equal(2);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(2);
   });
 
   it('gets nothing that was about to be accepted for another', async () => {
@@ -115,7 +115,7 @@ describe('the account of a device', () => {
     await take(OTHER);
     expect(await accept(before).catch((thrown: unknown) => thrown)).to.be.instanceOf(OtherAccountError);
     expect(await listOpenSends(space.store, address)).to.deep.equal([]);
-    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+    expect((await readDeviceState(space.store, address)).waitingMessages).to.equal(0);
     expect(await countsOf(messageId)).to.include({ queued: 0, cancelled: 2 });
   });
 

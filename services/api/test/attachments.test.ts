@@ -6,7 +6,8 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { readBlob } from '@gateway/store/blobs/blobs';
-import { readBacklog, readContent, readSend } from '@gateway/store/sends/read-send';
+import { readDeviceState } from '@gateway/store/devices/device-state';
+import { readContent, readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { makeMp4, makePdf, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
@@ -167,7 +168,7 @@ describe('POST /send with an attachment', () => {
 
   it('counts both parts in the backlog of the device', async () => {
     await accept({ to: [TO, '447700900002'], attachment: inline('sticker', makeWebp()), text: 't' });
-    expect((await readBacklog(space.store, ADDRESS)).messages).to.equal(4);
+    expect((await readDeviceState(space.store, ADDRESS)).waitingMessages).to.equal(4);
   });
 
   it('asks for exactly one source, and for known fields', async () => {

@@ -52,7 +52,7 @@ const TABLE: Case[] = [
 describe('decideDuty', () => {
   for (const [expected, when, state, nowMs = 0] of TABLE) {
     it(`says ${expected} when ${when}`, () => {
-      const whole = { isOwned: false, hasKeys: false, accountEpoch: 0, ...state };
+      const whole = { isOwned: false, hasKeys: false, accountEpoch: 0, waitingMessages: 0, ...state };
       const duty = decideDuty(whole, { nowMs, senderWaitMs: SENDER_WAIT_MS });
       expect(duty).to.deep.equal(expected === 'none' ? { kind: 'none' } : { kind: expected, desired: state.desired });
     });

@@ -1,4 +1,5 @@
 import type { DesiredState, LinkMethod, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
+import type { Pace } from '@gateway/contracts/devices/pace';
 import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys, sessionKeyPrefix } from '@gateway/contracts/redis-keys';
@@ -16,9 +17,10 @@ import { toRestriction } from './incidents/restrictions.js';
 const readState = defineScript({
   name: 'read-device-state',
   whenFull: 'runs',
-  keys: ['desired', 'observed', 'restriction', 'owner', 'creds', 'device'],
+  keys: ['desired', 'observed', 'restriction', 'owner', 'creds', 'device', 'backlog'],
   args: { sessionPrefix: text },
-  reply: (reply) => reply as [string[], string[], string[], number, number, string | null],
+  reply: (reply) =>
+    reply as [string[], string[], string[], number, number, string | null, string | null, string | null],
 });
 const requestLinkStep = defineScript({
   name: 'request-link',
@@ -60,15 +62,23 @@ export interface DeviceState {
   hasKeys: boolean;
   /** Grows from 0 whenever another account is linked. Sends carry it, and never go out under another epoch. */
   accountEpoch: number;
+  /** Its own, if it has one. */
+  pace?: Pace;
+  /** Messages of open sends that are still to go out. */
+  waitingMessages: number;
 }
 
 export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
   const keys = deviceKeys(store.space, address);
-  const [desired, observed, held, ownership, creds, accountEpoch] = await readState(store, {
+  const [desired, observed, held, ownership, creds, accountEpoch, pace, waiting] = await readState(store, {
     ...keys,
     sessionPrefix: sessionKeyPrefix(store.space, shardOf(address)),
   });
-  const state: DeviceState = { isOwned: ownership === 1, hasKeys: creds === 1, accountEpoch: Number(accountEpoch) };
+  const state: DeviceState = {
+    ...{ isOwned: ownership === 1, hasKeys: creds === 1, accountEpoch: Number(accountEpoch) },
+    waitingMessages: Number(waiting),
+    ...(pace !== null && { pace: JSON.parse(pace) as Pace }),
+  };
   const wanted = toFields(desired);
   if (wanted.want) state.desired = wanted as unknown as DesiredState;
   const seen = toFields(observed);

@@ -130,8 +130,3 @@ export async function* findSends(store: Store, address: DeviceAddress): AsyncGen
     yield* keys.map((key) => key.slice(record.length - 1));
   }
 }
-
-/** Messages that wait on the device. */
-export async function readBacklog(store: Store, address: DeviceAddress): Promise<{ messages: number }> {
-  return { messages: Number((await store.redis.get(deviceKeys(store.space, address).backlog)) ?? 0) };
-}

@@ -21,7 +21,7 @@ import {
 import { cancelSend, claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { type DueEntry, listDue, serveDue } from '@gateway/store/sends/due/due-entries';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
-import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
@@ -220,9 +220,9 @@ export class StoreAdapter {
     const { store, address, last } = this;
     const { redis } = store;
     const token = await this.readToken();
-    const [ttlMs, { messages }, open, due, account, optedOut, ofKeys, sends] = await Promise.all([
+    const [ttlMs, { waitingMessages }, open, due, account, optedOut, ofKeys, sends] = await Promise.all([
       token === null ? 0 : redis.pttl(sessionKeyOf(store, { address, token })),
-      readBacklog(store, address),
+      readDeviceState(store, address),
       this.readOpen(),
       this.readDue(),
       mayChange('account', after) ? this.lookAtAccount() : last?.account,
@@ -234,7 +234,7 @@ export class StoreAdapter {
       // An owner whose session has ended (-2) is none.
       ownership: token === null || ttlMs < 0 ? undefined : { number: numberOf(token), ttlMs: roundUp(ttlMs) },
       nowMs: this.nowMs - this.startMs,
-      ...{ account, backlog: messages, open, due, sends, keys: ofKeys, optedOut },
+      ...{ account, backlog: waitingMessages, open, due, sends, keys: ofKeys, optedOut },
     };
     return this.last;
   }

@@ -5,7 +5,6 @@ import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { readDefaultDevice, listDevices as readIds } from '@gateway/store/devices/devices';
 import { hasSender } from '@gateway/store/fleet/members';
-import { readBacklog } from '@gateway/store/sends/read-send';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
@@ -76,12 +75,9 @@ export const listDevices: Endpoint<ListQuery, Record<string, never>> = {
 };
 
 async function describe(store: Store, address: DeviceAddress, isServed: boolean) {
-  const [{ desired, observed, isOwned, restriction }, backlog] = await Promise.all([
-    readDeviceState(store, address),
-    readBacklog(store, address),
-  ]);
+  const { desired, observed, isOwned, restriction, waitingMessages } = await readDeviceState(store, address);
   return {
-    backlog: Math.max(0, backlog.messages),
+    backlog: Math.max(0, waitingMessages),
     ...deriveStatus(desired, observed, isOwned, { hasSender: isOwned || isServed }),
     ...(restriction && { restriction: describeRestriction(restriction) }),
   };

@@ -138,10 +138,13 @@ export class RedisHeadroom {
     const ofShards = this.#known?.ofShards;
     // The fullest node counts with all that waits: what belongs to no device may lie on any.
     const isOfNode = ofShards?.includes(room);
-    const unseen = this.#unseen.filter((_, shard) => !isOfNode || ofShards?.[shard] === room);
-    return workspace === undefined
-      ? sum(room.queuedMessages.values()) + sum(unseen.map(({ all }) => all))
-      : (room.queuedMessages.get(workspace) ?? 0) + sum(unseen.map((shares) => shares.of(workspace)));
+    let promised =
+      workspace === undefined ? sum(room.queuedMessages.values()) : (room.queuedMessages.get(workspace) ?? 0);
+    for (const [shard, shares] of this.#unseen.entries()) {
+      if (isOfNode && ofShards?.[shard] !== room) continue;
+      promised += workspace === undefined ? shares.all : shares.of(workspace);
+    }
+    return promised;
   }
 
   #unseenAt(address: DeviceAddress): Shares {

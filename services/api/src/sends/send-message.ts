@@ -86,6 +86,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   },
 
   makesSends: true,
+  readsState: true,
   idempotent: true,
 
   async handle(call, deps) {
@@ -107,7 +108,7 @@ async function accept(
   const plan = await call.inTurn(() => planSend(call, deps, given));
   const messages = plan.recipients.length * plan.parts;
   await deps.headroom.refuseWithoutRoom(roomUseOf(plan.recipients.length), messages, call.address);
-  const finishMs = await estimateFinishMs(deps, call.address, messages);
+  const finishMs = estimateFinishMs(await call.readState(), messages, deps);
   if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
   const content = await given.toContent(call, deps);
   const send = { ...plan, ...device, content, finishAtMs: finishMs, ...(reply && { reply }) };

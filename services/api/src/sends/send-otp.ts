@@ -57,6 +57,7 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
   }),
   maxBodyBytes: MAX_BODY_BYTES,
   makesSends: true,
+  readsState: true,
   idempotent: true,
   docs: {
     operationId: 'sendOtp',

@@ -18,7 +18,6 @@ import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { removeDevice } from '@gateway/store/devices/remove-device';
 import { hasSender } from '@gateway/store/fleet/members';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
-import { readBacklog } from '@gateway/store/sends/read-send';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
 import { showTime } from '../output.js';
@@ -137,11 +136,10 @@ async function show(context: CliContext, id: string): Promise<void> {
 
 async function describe({ store, workspace }: CliContext, id: string) {
   const address = { workspace, device: id };
-  const [device, { desired, observed, isOwned }, restriction, backlog, sends, senders] = await Promise.all([
+  const [device, { desired, observed, isOwned, waitingMessages }, restriction, sends, senders] = await Promise.all([
     readDevice(store, address),
     readDeviceState(store, address),
     readRestriction(store, address),
-    readBacklog(store, address),
     listOpenSends(store, address),
     hasSender(store),
   ]);
@@ -155,7 +153,7 @@ async function describe({ store, workspace }: CliContext, id: string) {
     restrictedUntilMs: restriction?.untilMs,
     pace: device?.pace && showPace(device.pace),
     openSends: sends.length,
-    queued: backlog.messages,
+    queued: waitingMessages,
     sinceMs: observed?.sinceMs,
     createdAtMs: device?.createdAtMs,
   };

@@ -1,5 +1,6 @@
 import { isDeviceId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { estimateFinishMs } from '@gateway/store/sends/estimate-finish';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import Joi from 'joi';
@@ -35,11 +36,11 @@ export const previewMessage = operation<PreviewBody>({
   }),
   async handle({ body: { device, to, parts } }, { store, workspace, clock, defaultPace }) {
     if (!isDeviceId(device)) throw new ConsoleError('not_found');
-    const address = { workspace, device };
-    const [optedOut, finishAtMs] = await Promise.all([
+    const [optedOut, state] = await Promise.all([
       findOptedOut(store, workspace, to),
-      estimateFinishMs({ store, defaultPace, clock }, address, to.length * parts),
+      readDeviceState(store, { workspace, device }),
     ]);
+    const finishAtMs = estimateFinishMs(state, to.length * parts, { defaultPace, clock });
     const expiresAtMs = clock.nowMs() + LIMITS.sendExpirySeconds * 1000;
     return { body: { preview: { optedOut: [...optedOut], finishAtMs, expiresAtMs } } };
   },

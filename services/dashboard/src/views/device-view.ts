@@ -9,7 +9,6 @@ import type { Store } from '@gateway/store/core/store';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 import { type Device, readDefaultDevice, readDevice } from '@gateway/store/devices/devices';
 import { hasSender } from '@gateway/store/fleet/members';
-import { readBacklog } from '@gateway/store/sends/read-send';
 
 /** What many devices have in common, read once for all of them. */
 export interface Common {
@@ -35,13 +34,8 @@ export async function readDeviceView(
   address: { workspace: Workspace; device: DeviceId },
   common: Common,
 ): Promise<DeviceView | undefined> {
-  const [device, state, backlog] = await Promise.all([
-    readDevice(store, address),
-    readDeviceState(store, address),
-    readBacklog(store, address),
-  ]);
-  if (!device) return undefined;
-  return { ...describe(address.device, device, state, common), backlog: Math.max(0, backlog.messages) };
+  const [device, state] = await Promise.all([readDevice(store, address), readDeviceState(store, address)]);
+  return device && describe(address.device, device, state, common);
 }
 
 function describe(
@@ -49,8 +43,8 @@ function describe(
   device: Device,
   state: DeviceState,
   { hasSender: isServed, defaultDevice, defaultPace }: Common,
-): Omit<DeviceView, 'backlog'> {
-  const { desired, observed, isOwned, restriction } = state;
+): DeviceView {
+  const { desired, observed, isOwned, restriction, waitingMessages } = state;
   const status = deriveStatus(desired, observed, isOwned, { hasSender: isOwned || isServed });
   const { sinceMs, notBeforeMs } = observed ?? {};
   const link = describeLink(state);
@@ -65,6 +59,7 @@ function describe(
     ...(sinceMs && { sinceMs }),
     ...(notBeforeMs && { notBeforeMs }),
     ...{ pace: device.pace ?? defaultPace, hasOwnPace: device.pace !== undefined },
+    backlog: Math.max(0, waitingMessages),
     ...(restriction && { restriction: describeRestriction(restriction) }),
     ...(link && { link }),
   };
