@@ -94,7 +94,8 @@ export function logFeed(
     pack({ settings }, told) {
       const [first] = told as [LogTold];
       const rows = told.flatMap(({ row }) => row ?? []);
-      const device = first.event.device ?? undefined;
+      const isOfOne = rows.every(({ device }) => device === first.event.device);
+      const device = isOfOne ? (first.event.device ?? undefined) : undefined;
       const entry = {
         atMs: Date.parse(first.row?.at ?? first.event.timestamp),
         ...(device !== undefined && { device }),
@@ -159,7 +160,7 @@ interface Reading {
   clock: Clock;
 }
 
-/** The first steps that are one request: any one event, or updates of one device with so many changes together. Empty: not yet. */
+/** The first steps that are one request: any one event, or updates with so many changes together. Empty: not yet. */
 async function findRequest(
   { store, workspace, clock }: Reading,
   { most, ...place }: Place & { most: number },
@@ -173,8 +174,7 @@ async function findRequest(
   for await (const step of stepsAfter(store, workspace, place)) {
     const { event } = step;
     rows += rowsOf(step).length;
-    if (event && first && (event.type !== UPDATED || event.device !== first.event!.device || rows > most))
-      return request;
+    if (event && first && (event.type !== UPDATED || rows > most)) return request;
     if (event) first ??= step;
     request.push(step);
     seen += step.entries;
@@ -202,12 +202,9 @@ async function isGathering(
   const [first] = lists;
   if (!first || clock.nowMs() >= first.atMs + settings.gatherSeconds * 1000) return false;
   let changes = 0;
-  for (const { device, parts } of lists) {
-    if (device !== first.device) return false;
-    for (const part of parts) {
-      if (part.kind !== 'changes') return false;
-      changes += part.changes.length;
-    }
+  for (const part of lists.flatMap(({ parts }) => parts)) {
+    if (part.kind !== 'changes') return false;
+    changes += part.changes.length;
   }
   return changes < most;
 }

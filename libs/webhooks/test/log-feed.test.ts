@@ -9,7 +9,7 @@ import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 const PEOPLE = Array.from({ length: 1_200 }, (_, i) => `49151123${String(40_000 + i)}`);
 
 describe('the log of a workspace, told to a webhook', () => {
-  const { space, stage, relay, create, accept, record, rows } = useLoggedEndpoint();
+  const { space, stage, relay, create, accept, record, useDevice, rows } = useLoggedEndpoint();
 
   it('gathers what happens to lists, in requests of 500 changes, for as long as the endpoint wants', async () => {
     const run = await create();
@@ -17,7 +17,7 @@ describe('the log of a workspace, told to a webhook', () => {
     for (let from = 0; from < 1_100; from += 50) await record(tag, 'acked', from, from + 50);
     expect(await run()).to.equal('quiet');
     expect(rows().map((each) => each.length)).to.deep.equal([500, 500]);
-    stage.aheadMs = 29_000;
+    stage.aheadMs = 20_000;
     await run();
     expect(stage.events).to.have.length(2);
     stage.aheadMs = 31_000;
@@ -29,6 +29,32 @@ describe('the log of a workspace, told to a webhook', () => {
         .map(({ index }) => index),
     ).to.deep.equal(Array.from({ length: 1_100 }, (_, i) => i));
     for (const event of stage.events) expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
+  });
+
+  it('gathers what happens to lists of several devices at the same time together', async () => {
+    const run = await create();
+    const other = await useDevice('b');
+    const lists = [
+      { tag: await accept(PEOPLE), of: { record } },
+      { tag: await other.accept(PEOPLE), of: other },
+    ];
+    for (let from = 0; from < 500; from += 10) {
+      for (const { tag, of } of lists) await of.record(tag, 'acked', from, from + 10);
+      if (from % 100 === 0) await run();
+    }
+    stage.aheadMs = 31_000;
+    await run();
+    expect(rows().map((each) => each.length)).to.deep.equal([500, 500]);
+    for (const event of stage.events) {
+      expect(event.device).to.equal(null);
+      expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
+    }
+    for (const device of ['a', 'b']) {
+      const told = rows()
+        .flat()
+        .filter((row) => row.device === device);
+      expect(told.map(({ index }) => index)).to.deep.equal(Array.from({ length: 500 }, (_, i) => i));
+    }
   });
 
   it('tells the end of a list and what came before it without waiting', async () => {

@@ -15,7 +15,8 @@ const WORKSPACE_EVENTS = /^(?:optout|events|webhook)\./;
 
 const changeOf = ({ at, digits }: Story, kind: 'text' | 'otp', status: string) => ({
   id: `evt_${SHORT}_${digits}_${status}`,
-  ...{ messageId: `msg_${SHORT}0123456789abcdef`, requestId: 'order-2041', kind, index: 0, to: PERSON, status },
+  ...{ device: 'default', messageId: `msg_${SHORT}0123456789abcdef`, requestId: 'order-2041' },
+  ...{ kind, index: 0, to: PERSON, status },
   ...{ error: status === 'failed' ? 'not_on_messenger' : null, at, platformMessageIds: [`3EB0${digits}`] },
 });
 const send = { messageId: `msg_${SHORT}0123456789abcdef`, requestId: 'order-2041' };

@@ -27,7 +27,7 @@ export interface GatewayEvent {
   version: 1;
   /** ISO 8601. */
   timestamp: string;
-  /** `null`: it concerns the workspace. */
+  /** `null`: it concerns the workspace, or several devices. */
   device: string | null;
   data: Record<string, unknown>;
   /** Of an example: nothing of it has happened. */
@@ -38,6 +38,7 @@ export interface GatewayEvent {
 export interface ChangeData {
   /** The same however often, and in whatever company, it is told. */
   id: string;
+  device: string;
   messageId: string;
   requestId: string;
   kind: string;
@@ -58,6 +59,9 @@ const platformId = Joi.string().min(1).max(255);
 
 const change = Joi.object({
   id: Joi.string().required().description('The same however often it is told: drop those that you have.'),
+  device: Joi.string()
+    .required()
+    .description('Changes of several devices may come in one event, whose own is `null` then.'),
   messageId: Joi.string().required(),
   requestId: Joi.string().required().description('The `X-Request-Id` of the call that made the send.'),
   kind: Joi.string()

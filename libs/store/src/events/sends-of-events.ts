@@ -44,7 +44,7 @@ export class SendsOfEvents {
         : [];
       return {
         id: `evt_${short}_${parts[0]?.slice(4) ?? `${send.tag}${index}`}_${status}`,
-        ...{ messageId: send.messageId, requestId: send.requestId, kind: send.kind, index },
+        ...{ device: address.device, messageId: send.messageId, requestId: send.requestId, kind: send.kind, index },
         ...{ to: numbers[i] ?? null, status, error: recipientErrorName(errorCode) ?? null },
         ...{ at, platformMessageIds: parts },
       };

@@ -3,16 +3,18 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
-import { parseMessageId, type SendTag } from '@gateway/contracts/ids';
+import { type DeviceAddress, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS, type WebhookSettings } from '@gateway/contracts/webhooks/webhook';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook } from '@gateway/store/webhooks/webhooks';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { deliver } from '@gateway/webhooks/deliver';
 import { logFeed } from '@gateway/webhooks/log-feed';
 import { expect } from 'chai';
@@ -65,8 +67,31 @@ export function useLoggedEndpoint() {
     for (const full of await findFullOutboxes(space.store, 'main')) await relayOutbox(space.store, full);
   };
 
+  const sendsOf = (device: DeviceAddress, owner: Ownership) => ({
+    async accept(recipients: string[], kind: 'text' | 'otp' = 'text'): Promise<SendTag> {
+      const { messageId } = await acceptSend(space.store, device, {
+        ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients, owner: 't', requestId: 'order-1' },
+        ...{ nowMs: nowMs(), expiresAtMs: nowMs() + 24 * 3_600_000 },
+      });
+      return parseMessageId(messageId)!.tag;
+    },
+    record: (tag: SendTag, event: 'acked' | 'delivered' | 'read', from: number, to: number) =>
+      recordResults(space.store, owner, {
+        ...{ tag, nowMs: nowMs() },
+        events: Array.from({ length: to - from }, (_, i) => ({ recipient: from + i, part: 0, event })),
+      }),
+  });
+
   return {
     ...{ ...owned, stage, relay },
+    ...sendsOf(address, ownership),
+    /** Of another device. */
+    async useDevice(device: string) {
+      const other = { ...address, device };
+      const owner = await takeDevice(space.store, other, { owner: 'a', ttlMs: 60_000 });
+      await ensureDevice(space.store, other);
+      return sendsOf(other, owner!);
+    },
     /** Answers what tells all that is to be told at once. */
     async create(settings: Partial<WebhookSettings> = {}) {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -93,18 +118,6 @@ export function useLoggedEndpoint() {
       };
       return Object.assign(tell, { id: made.id });
     },
-    async accept(recipients: string[], kind: 'text' | 'otp' = 'text'): Promise<SendTag> {
-      const { messageId } = await acceptSend(space.store, address, {
-        ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients, owner: 't', requestId: 'order-1' },
-        ...{ nowMs: nowMs(), expiresAtMs: nowMs() + 24 * 3_600_000 },
-      });
-      return parseMessageId(messageId)!.tag;
-    },
-    record: (tag: SendTag, event: 'acked' | 'delivered' | 'read', from: number, to: number) =>
-      recordResults(space.store, ownership, {
-        ...{ tag, nowMs: nowMs() },
-        events: Array.from({ length: to - from }, (_, i) => ({ recipient: from + i, part: 0, event })),
-      }),
     /** Changes of sends that were taken, by request. */
     rows: () =>
       stage.events.filter(({ type }) => type === 'messages.updated').map(({ data }) => data.changes as ChangeData[]),
