@@ -17,11 +17,13 @@ const LOOK_AGAIN_MS = 100;
  * step; a process that dies in between is followed by one that posts the same again, under the same id. Throws only for Redis.
  */
 export async function deliver(deps: DeliverDeps, workspace: Workspace, id: WebhookId): Promise<DeliverOutcome> {
-  const taken = await takeWebhook(deps.store, { workspace, id, token: deps.token });
+  const [taken, webhook] = await Promise.all([
+    takeWebhook(deps.store, { workspace, id, token: deps.token }),
+    readWebhook(deps.store, workspace, id),
+  ]);
   if (typeof taken === 'string') return taken;
   const isEarly = (taken.breaker.nextAttemptMs ?? 0) > deps.clock.nowMs();
   if (isEarly && !LANES.some((lane) => mayProbeEarly(taken.lanes[lane]))) return 'waiting';
-  const webhook = await readWebhook(deps.store, workspace, id);
   if (!webhook) return 'gone';
   const work: Work = { deps, webhook, taken };
   if (isEarly)

@@ -16,7 +16,7 @@ export interface DeliveriesDeps extends Omit<DeliverDeps, 'feed' | 'signal'> {
 }
 
 const TICK_MS = 1_000;
-const REST_MS = 50;
+const REST_MS = 100;
 /** At a time: each has one request in flight per lane, so a process has 200 sockets at most. */
 const MAX_ENDPOINTS = 100;
 

@@ -38,9 +38,11 @@ export async function readLog(
   { limit }: { limit: number },
 ): Promise<LogPart | LogGone> {
   const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
-  const rows = await store.redis.xrangeBuffer(eventLog, `(${after.entry}`, '+', 'COUNT', limit);
-  // After the entries: what went meanwhile is not taken for all that there was.
-  const goneTo = await store.redis.hget(eventMarks, 'goneTo');
+  // In this order, as they are in one slot: what went meanwhile is not taken for all that there was.
+  const [rows, goneTo] = await Promise.all([
+    store.redis.xrangeBuffer(eventLog, `(${after.entry}`, '+', 'COUNT', limit),
+    store.redis.hget(eventMarks, 'goneTo'),
+  ]);
   if (goneTo !== null && after.entry !== '0-0' && compareEntries(after.entry, goneTo) < 0) {
     return { oldest: { entry: goneTo, offset: 0 } };
   }

@@ -38,29 +38,29 @@ export interface Outbox {
  * entries this call has appended. @param onGap when one of them tells of a gap.
  */
 export async function relayOutbox(store: Store, outbox: Outbox, onGap = () => {}): Promise<number> {
-  let appended = await tellMissing(store, outbox);
-  if (appended > 0) onGap();
-  const key = keyOf(store, outbox);
-  let mark = await mendMark(store, outbox);
-  for (;;) {
-    const found = await store.redis.xrangeBuffer(key, `(${mark}`, '+', 'COUNT', AT_ONCE);
-    if (found.length === 0) break;
+  const [missing, known] = await Promise.all([tellMissing(store, outbox), readMark(store, outbox)]);
+  if (missing > 0) onGap();
+  let appended = missing;
+  let [mark, found] = await Promise.all([mendMark(store, outbox, known), readBehind(store, outbox, known)]);
+  if (mark !== known) found = await readBehind(store, outbox, mark);
+  // Someone else may have appended them, and not lived to trim.
+  if (found.length === 0) await trim(store, outbox, mark);
+  while (found.length > 0) {
     const last = found.at(-1)![0].toString();
     const entries = found.map(([, [, value]]) => value!);
-    const outcome = await append(store, outbox, {
-      field: `${outbox.shard}`,
-      none: START,
-      expected: mark,
-      mark: last,
-      entries,
-    });
+    const what = { field: `${outbox.shard}`, none: START, expected: mark, mark: last, entries };
+    const outcome = await append(store, outbox, what);
     if (outcome === 'closed') return appended;
     if (outcome === 'appended') appended += entries.length;
     mark = outcome === 'appended' ? last : await readMark(store, outbox);
-    await trim(store, outbox, mark);
+    // In this order: what came before the trimming has rung no bell.
+    [, found] = await Promise.all([trim(store, outbox, mark), readBehind(store, outbox, mark)]);
   }
-  await trim(store, outbox, mark);
   return appended;
+}
+
+function readBehind(store: Store, outbox: Outbox, mark: string): Promise<[Buffer, Buffer[]][]> {
+  return store.redis.xrangeBuffer(keyOf(store, outbox), `(${mark}`, '+', 'COUNT', AT_ONCE);
 }
 
 /** The outboxes of a workspace that hold something. */
@@ -109,10 +109,9 @@ async function trim(store: Store, outbox: Outbox, mark: string): Promise<void> {
 
 /**
  * The mark, or the start if it is ahead of the outbox: Redis went back by a second here, and not there. Before anything is trimmed, as
- * what came since then lies behind the mark and is not in the log.
+ * what came since then lies behind the mark and is not in the log. @param mark was read before, as it grows.
  */
-async function mendMark(store: Store, outbox: Outbox): Promise<string> {
-  const mark = await readMark(store, outbox);
+async function mendMark(store: Store, outbox: Outbox, mark: string): Promise<string> {
   if (mark === START) return mark;
   const info = (await store.redis.xinfo('STREAM', keyOf(store, outbox)).catch(() => [])) as unknown[];
   const last = info[info.indexOf('last-generated-id') + 1];
@@ -124,9 +123,11 @@ async function mendMark(store: Store, outbox: Outbox): Promise<string> {
 /** What an outbox had no room for is a gap in the log. */
 async function tellMissing(store: Store, outbox: Outbox): Promise<number> {
   const field = `${outbox.shard}:missing`;
-  const missing = Number((await store.redis.get(`${keyOf(store, outbox)}:missing`)) ?? 0);
-  if (missing === 0) return 0;
-  const told = (await store.redis.hget(workspaceKeys(store.space, outbox.workspace).eventMarks, field)) ?? '0';
+  const [count, known] = await Promise.all([
+    store.redis.get(`${keyOf(store, outbox)}:missing`),
+    store.redis.hget(workspaceKeys(store.space, outbox.workspace).eventMarks, field),
+  ]);
+  const [missing, told] = [Number(count ?? 0), known ?? '0'];
   if (missing <= Number(told)) return 0;
   const entries = [gapEntry(missing - Number(told))];
   const outcome = await append(store, outbox, { field, none: '0', expected: told, mark: `${missing}`, entries });

@@ -22,12 +22,12 @@ interface RelayDeps {
   metrics: Pick<EventsMetrics, 'relayed' | 'relayFailed' | 'waiting' | 'outboxAge' | 'countGap'>;
   /** Default 10 s: what a lost bell costs. */
   tickMs?: number;
-  /** Between two looks at one outbox, so that what comes close together goes together. Default 50 ms. */
+  /** Between two looks at one outbox, so that what comes close together goes together. Default 100 ms. */
   restMs?: number;
 }
 
 const TICK_MS = 10_000;
-const REST_MS = 50;
+const REST_MS = 100;
 /** Looks around between two in which missing outboxes are made: a minute. */
 const MEND_EVERY = 6;
 
