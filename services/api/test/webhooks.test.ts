@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { createLogger } from '@gateway/runtime/logs/logger';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { useTestApi } from './support/use-test-api.js';
@@ -91,6 +92,34 @@ describe('webhook endpoints', () => {
     expect((await call('PATCH', path, { devices: null })).body).to.include({ devices: null, content: 'full' });
     const { body: list } = await call('GET', '/webhooks');
     expect((list.webhooks as object[]).at(-1)).to.deep.include({ gatherSeconds: 5 });
+  });
+
+  it('keep what each of forty callers changes at the same time', async () => {
+    const { path } = await create();
+    const changes = Array.from({ length: 40 }, (_, i) =>
+      i % 2 ? { description: `${i}` } : { gatherSeconds: 1 + (i % 10) },
+    );
+    const answers = await Promise.all(changes.map((change) => call('PATCH', path, change)));
+    expect(answers.map((answer) => answer.status)).to.deep.equal(changes.map(() => 200));
+    for (const [i, { body }] of answers.entries()) expect(body).to.include(changes[i]!);
+  });
+
+  it('are tested five at a time for a token: others of it wait', async () => {
+    const held: (() => void)[] = [];
+    const slow = createServer((_req, res) => void held.push(() => res.end()));
+    await once(slow.listen(0, '127.0.0.1'), 'listening');
+    const { path } = await create({ url: `http://127.0.0.1:${(slow.address() as AddressInfo).port}/` });
+    const tests = Array.from({ length: 8 }, () => call('POST', `${path}/test`));
+    await eventually(() => held.length === 5);
+    const other = (await api.newToken({ scopes: ['webhooks'] })).value;
+    tests.push(api.call('POST', `${path}/test`, { token: other }));
+    await eventually(() => held.length === 6);
+    for (let answered = 0; answered < tests.length; answered++) {
+      await eventually(() => held.length > answered);
+      held[answered]!();
+    }
+    expect((await Promise.all(tests)).map(({ body }) => body.delivered)).to.deep.equal(tests.map(() => true));
+    slow.close();
   });
 
   it('must pass the test again at another URL, also after a pause', async () => {

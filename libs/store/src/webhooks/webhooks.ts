@@ -173,12 +173,33 @@ export function rotateSecret(
   });
 }
 
-/** Changes fields that follow from what an endpoint is, unless another change comes in between: then again from the start. */
-async function update(
-  { store, workspace, id }: { store: Store; workspace: Workspace; id: WebhookId },
-  fieldsOf: (before: Webhook, key: string) => ScriptArgument[],
+interface Place {
+  store: Store;
+  workspace: Workspace;
+  id: WebhookId;
+}
+type FieldsOf = (before: Webhook, key: string) => ScriptArgument[];
+
+/** The last change of an endpoint that this process has begun: of dozens at the same time none would get through in ten attempts. */
+const changing = new Map<string, Promise<unknown>>();
+
+/** Changes fields that follow from what an endpoint is, after the other changes of this process. */
+function update(place: Place, fieldsOf: FieldsOf): Promise<Webhook | undefined> {
+  const key = workspaceKeys(place.store.space, place.workspace).webhook(place.id);
+  const change = () => tryUpdate(place, key, fieldsOf);
+  const mine = (changing.get(key) ?? Promise.resolve()).then(change, change);
+  changing.set(key, mine);
+  const forget = () => changing.get(key) === mine && changing.delete(key);
+  mine.then(forget, forget);
+  return mine;
+}
+
+/** Unless another process changes it in between: then again from the start. */
+async function tryUpdate(
+  { store, workspace, id }: Place,
+  key: string,
+  fieldsOf: FieldsOf,
 ): Promise<Webhook | undefined> {
-  const key = workspaceKeys(store.space, workspace).webhook(id);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const before = await readWebhook(store, workspace, id);
     if (!before) return undefined;

@@ -1,4 +1,3 @@
-import { ApiError } from '@gateway/runtime/errors';
 import type { Call } from '../http/endpoint.js';
 import { Turns } from '../http/turns.js';
 
@@ -7,15 +6,9 @@ const TURNS = new Turns(2);
 const WAIT_MS = 10_000;
 
 /** Reads the log for two calls of a token at a time. Throws 503 when its others take too long. */
-export async function readInTurn<Result>(
-  { token, signal }: Pick<Call<unknown, unknown>, 'token' | 'signal'>,
+export function readInTurn<Result>(
+  call: Pick<Call<unknown, unknown>, 'token' | 'signal'>,
   read: () => Promise<Result>,
 ): Promise<Result> {
-  const endTurn = await TURNS.take(token.keyId, WAIT_MS, signal);
-  if (!endTurn) throw new ApiError('unavailable', { headers: { 'Retry-After': '5' } });
-  try {
-    return await read();
-  } finally {
-    endTurn();
-  }
+  return TURNS.run(call, WAIT_MS, read);
 }

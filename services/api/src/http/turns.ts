@@ -1,3 +1,5 @@
+import { ApiError } from '@gateway/runtime/errors';
+
 /** Runs a limited number at a time for each caller. Further ones wait in that caller's own queue, and delay no other caller. */
 export class Turns {
   readonly #perCaller: number;
@@ -19,6 +21,21 @@ export class Turns {
       line.running--;
       if (line.running === 0) this.#callers.delete(caller);
     };
+  }
+
+  /** Works in a turn of a token. Throws 503 when none comes in time. */
+  async run<Result>(
+    { token, signal }: { token: { keyId: string }; signal: AbortSignal },
+    waitMs: number,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const endTurn = await this.take(token.keyId, waitMs, signal);
+    if (!endTurn) throw new ApiError('unavailable', { headers: { 'Retry-After': '5' } });
+    try {
+      return await work();
+    } finally {
+      endTurn();
+    }
   }
 }
 

@@ -8,10 +8,15 @@ import { readWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
+import { Turns } from '../http/turns.js';
 import { attemptAnswer, describeAttempt } from './attempt-fields.js';
 import { foundWebhook } from './webhook-fields.js';
 
 type Nothing = Record<string, never>;
+
+/** Each may have a server at its other end that answers slowly, or without end. */
+const TURNS = new Turns(5);
+const TURN_WAIT_MS = 10_000;
 
 /** `POST /webhooks/{webhookId}/test`: one request, at once, whose answer the caller gets to see. */
 export const testWebhook: Endpoint<Nothing, Nothing> = {
@@ -28,7 +33,7 @@ export const testWebhook: Endpoint<Nothing, Nothing> = {
     summary: 'Test a webhook',
     description:
       'Sends a signed `webhook.test` to the endpoint and waits for its answer, 15 seconds at most. With a 2xx an `unverified` endpoint ' +
-      'becomes `active`. Works in every status.',
+      'becomes `active`. Works in every status. Five tests of a token run at a time; others wait for 10 seconds.',
     answer: {
       status: 200,
       description: 'What the endpoint answered.',
@@ -43,11 +48,13 @@ export const testWebhook: Endpoint<Nothing, Nothing> = {
     errors: ['not_found'],
   },
 
-  async handle({ params, workspace, signal, logger }, { store, clock, webhookPolicy: policy }) {
+  async handle({ params, workspace, token, signal, logger }, { store, clock, webhookPolicy: policy }) {
     const id = params.webhookId!;
-    const { target, secrets, revision } = foundWebhook(await readWebhook(store, workspace, id));
-    const event = makeTestEvent(id, clock.nowMs());
-    const { attempt } = await postWebhook({ target, secrets, ...event }, { policy, clock, signal });
+    const { target, revision, attempt } = await TURNS.run({ token, signal }, TURN_WAIT_MS, async () => {
+      const { target, secrets, revision } = foundWebhook(await readWebhook(store, workspace, id));
+      const event = makeTestEvent(id, clock.nowMs());
+      return { target, revision, ...(await postWebhook({ target, secrets, ...event }, { policy, clock, signal })) };
+    });
     const verifiesRevision = wasTaken(attempt) ? revision : undefined;
     const status = await recordAttempt(store, workspace, id, { attempt, verifiesRevision });
     const host = shownHost(new URL(target.url).hostname);
