@@ -9,6 +9,7 @@ import {
   type Registry,
   snakeCase,
 } from '@gateway/runtime/process/metrics';
+import type { EventWaits } from './events/event-waits.js';
 import type { BodyBudget } from './http/body/body-budget.js';
 import { PREVIEW_OUTCOMES, type PreviewOptions } from './previews/previews.js';
 
@@ -51,6 +52,10 @@ export const API_METRICS = {
     help: 'Files that wait for a preview process.',
     question: 'Do requests with files wait for their turn?',
   }),
+  eventWaits: gauge('gateway_event_waits', {
+    help: 'Streams of events that are open, and calls that wait for events.',
+    question: 'How many listen to events here? Each holds a connection.',
+  }),
   droppedConnections: counter('gateway_dropped_connections_total', {
     help: 'Connections closed at once because of MAX_CONNECTIONS.',
     question: 'Does someone hold all connections?',
@@ -64,10 +69,16 @@ export const API_METRICS = {
 
 export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 
-export function createApiMetrics(registry: Registry, bodies: Pick<BodyBudget, 'heldBytes' | 'capacityBytes'>) {
+interface Observed {
+  bodies: Pick<BodyBudget, 'heldBytes' | 'capacityBytes'>;
+  eventWaits: Pick<EventWaits, 'open'>;
+}
+
+export function createApiMetrics(registry: Registry, { bodies, eventWaits }: Observed) {
   const { rateLimited, ...metrics } = addMetrics(registry, API_METRICS, {
     bodyHeld: (held) => held.set(bodies.heldBytes),
     bodyCapacity: (capacity) => capacity.set(bodies.capacityBytes),
+    eventWaits: (waits) => waits.set(eventWaits.open),
   });
   return { ...metrics, countRateLimited: (bucket: string) => rateLimited.inc({ bucket: snakeCase(bucket) }) };
 }

@@ -49,7 +49,8 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
   lifecycle.add('producer of api', () => producer.close());
 
   const bodies = new BodyBudget(config.BODY_BUDGET_BYTES);
-  const metrics = createApiMetrics(registry, bodies);
+  const eventWaits = new EventWaits(LIMITS.eventWaitsPerToken);
+  const metrics = createApiMetrics(registry, { bodies, eventWaits });
   const previews = new Previews({ ...previewMetrics(metrics), bounds: previewBounds(availableBytes()) });
   lifecycle.add('previews', () => previews.close());
   const headroom = new RedisHeadroom(() => readCapacity(store), systemClock);
@@ -71,7 +72,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
       producer,
       doorbells,
       eventBells,
-      eventWaits: new EventWaits(LIMITS.eventWaitsPerToken),
+      eventWaits,
       clientVersion: new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION }),
       defaultPace: defaultPace(config.PACE_PER_MINUTE),
       trustedProxies: config.TRUST_PROXY,

@@ -220,7 +220,9 @@ describe('events for those who ask', () => {
       });
     const streams = await Promise.all(Array.from({ length: 6 }, open));
     expect(streams.map(({ status }) => status).sort()).to.deep.equal([200, 200, 200, 200, 200, 429]);
+    expect(await api.metrics()).to.match(/^gateway_event_waits 5$/m);
     gone.abort();
+    await eventually(async () => /^gateway_event_waits 0$/m.test(await api.metrics()));
     await eventually(async () => (await api.call('GET', '/events/stream?after=x', { token })).status === 400);
     const { headers: head } = await fetch(`${api.origin}${BASE}/events/stream`, {
       method: 'HEAD',

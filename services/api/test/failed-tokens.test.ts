@@ -88,7 +88,7 @@ describe('an address that guesses tokens', () => {
 describe('a blocked address', () => {
   it('is told of in one line when its time is over', async () => {
     const lines: Record<string, unknown>[] = [];
-    const metrics = createApiMetrics(createMetrics(), new BodyBudget(1));
+    const metrics = createApiMetrics(createMetrics(), { bodies: new BodyBudget(1), eventWaits: { open: 0 } });
     const blocks = new LimitBlocks({ clock: systemClock, logger: logTo(lines), metrics }, 'address', 'failed-tokens');
     expect(blocks.refuse('203.0.113.7')).to.equal(undefined);
     blocks.begin('203.0.113.7', 100);

@@ -1,3 +1,4 @@
+import { OUTBOX_ENTRIES } from '@gateway/contracts/events/entry';
 import { WEBHOOK_STATUSES, type WebhookAttempt, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { addMetrics, counter, gauge, histogram, type Registry } from '@gateway/runtime/process/metrics';
 import { LANES, type Lane } from '@gateway/store/webhooks/delivering/deliveries';
@@ -32,6 +33,10 @@ export const EVENTS_METRICS = {
     help: 'Outboxes that held something at the last look around, every 10 seconds.',
     question: 'Do outboxes wait that no process empties?',
   }),
+  longest: gauge('gateway_events_outbox_entries', {
+    help: `Entries of the fullest outbox at the last look around; one has room for ${OUTBOX_ENTRIES}.`,
+    question: 'How near are we to a gap?',
+  }),
   outboxAge: gauge('gateway_events_outbox_age_seconds', {
     help: 'Age of the oldest entry of an outbox at the last look around; 0 if there is none.',
     question: 'How late are all events, because no process brings them into their log?',
@@ -63,6 +68,11 @@ export const EVENTS_METRICS = {
     question: 'Is there an endpoint whose owner must look at it? After 72 hours it is disabled.',
     of: 'fleet',
   }),
+  parked: gauge('gateway_webhook_parked', {
+    help: 'People and devices of whom events are put aside, as an endpoint refuses them while it takes others; of each endpoint.',
+    question: 'Is there something that an endpoint cannot take, and so has not heard?',
+    of: 'fleet',
+  }),
   undeliveredAge: gauge('gateway_webhook_undelivered_age_seconds', {
     help: 'Age of the oldest entry that an active endpoint, which does not fail, has not been told.',
     question: 'Are deliveries late although endpoints answer?',
@@ -80,8 +90,9 @@ export function addEventsMetrics(registry: Registry) {
     observeTold: (lane: Lane, ms: number) => metrics.told.observe({ lane }, Math.max(0, ms) / 1000),
     countGap: (cause: 'outbox_full' | 'log_gone' | 'parked') => metrics.gaps.inc({ cause }),
     showWebhooks(survey: WebhookSurvey, nowMs: number) {
-      const { byStatus, failingSinceMs = nowMs, undeliveredSinceMs = nowMs } = survey;
+      const { byStatus, parked, failingSinceMs = nowMs, undeliveredSinceMs = nowMs } = survey;
       for (const state of WEBHOOK_STATUSES) metrics.webhooks.set({ state }, byStatus[state]);
+      metrics.parked.set(parked);
       metrics.failingAge.set(Math.max(0, nowMs - failingSinceMs) / 1000);
       metrics.undeliveredAge.set(Math.max(0, nowMs - undeliveredSinceMs) / 1000);
     },

@@ -106,9 +106,11 @@ describe('the metrics of webhooks', () => {
     await space.clients.commands.hset(keys.webhook(behind), { 'lane:prompt': lane, ...lease });
     const breaker = JSON.stringify({ failures: 9, sinceMs: nowMs - 2 * HOUR_MS, nextAttemptMs: nowMs + HOUR_MS });
     await space.clients.commands.hset(keys.webhook(failing), { status: 'failing', breaker, ...lease });
+    await space.clients.commands.hset(keys.webhookParked(behind), { one: '{}', another: '{}' });
     await start();
     await eventually(async () => {
       const metric = await read();
+      expect(metric('gateway_webhook_parked')).to.equal(2);
       expect(metric('gateway_webhook_failing_seconds')).to.be.within(7_200, 7_300);
       expect(metric('gateway_webhook_undelivered_age_seconds')).to.be.within(3_600, 3_700);
       return true;

@@ -3,8 +3,9 @@
 -- Output: 'appended' | 'moved' | 'closed'
 if redis.call('EXISTS', log_key) == 0 then return 'closed' end
 if (redis.call('HGET', marks_key, field) or none) ~= expected then return 'moved' end
-redis.call('HSET', marks_key, field, mark)
 for i = before_entries + 1, #ARGV do redis.call('XADD', log_key, '*', 'e', ARGV[i]) end
+-- Last: what a failing command before it has left undone is done again.
+redis.call('HSET', marks_key, field, mark)
 local time = redis.call('TIME')
 local oldest = string.format('%.0f', time[1] * 1000 - tonumber(kept_ms))
 local gone = redis.call('XREVRANGE', log_key, '(' .. oldest, '-', 'COUNT', 1)[1]

@@ -63,11 +63,11 @@ function readBehind(store: Store, outbox: Outbox, mark: string): Promise<[Buffer
   return store.redis.xrangeBuffer(keyOf(store, outbox), `(${mark}`, '+', 'COUNT', AT_ONCE);
 }
 
-/** The outboxes of a workspace that hold something. */
-export async function findFullOutboxes(store: Store, workspace: Workspace): Promise<Outbox[]> {
+/** The outboxes of a workspace that hold something, and how much. */
+export async function findFullOutboxes(store: Store, workspace: Workspace): Promise<(Outbox & { entries: number })[]> {
   const all = Array.from({ length: SHARDS }, (_, shard) => ({ workspace, shard }));
   const lengths = await Promise.all(all.map((outbox) => store.redis.xlen(keyOf(store, outbox))));
-  return all.filter((_, shard) => lengths[shard]! > 0);
+  return all.map((outbox, shard) => ({ ...outbox, entries: lengths[shard]! })).filter(({ entries }) => entries > 0);
 }
 
 /** When the oldest entry of an outbox was written; `undefined` if it is empty. */

@@ -10,42 +10,53 @@ import { LANES, type LaneState } from './delivering/deliveries.js';
 /** All endpoints of the installation. */
 export interface WebhookSurvey {
   byStatus: Record<WebhookStatus, number>;
+  /** Recipients and writers of whom something is put aside, for each endpoint. */
+  parked: number;
   /** When the failures of the one began that has failed for longest. */
   failingSinceMs?: number;
   /** When the oldest entry came into a log that an active endpoint has not been told yet. */
   undeliveredSinceMs?: number;
 }
 
-/** Costs Redis up to three commands for each endpoint. */
+/** Costs Redis up to four commands for each endpoint. */
 export async function surveyWebhooks(store: Store): Promise<WebhookSurvey> {
   const byStatus = Object.fromEntries(WEBHOOK_STATUSES.map((status) => [status, 0])) as WebhookSurvey['byStatus'];
   const failing: number[] = [];
   const undelivered: number[] = [];
+  let parked = 0;
   for (const workspace of await listEventWorkspaces(store)) {
     const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
     const found = await Promise.all(ids.map((id) => surveyOne(store, workspace, id)));
-    for (const { status, failingSinceMs, undeliveredSinceMs } of found.flatMap((each) => each ?? [])) {
+    for (const { status, aside, failingSinceMs, undeliveredSinceMs } of found.flatMap((each) => each ?? [])) {
       byStatus[status]++;
+      parked += aside;
       if (failingSinceMs !== undefined) failing.push(failingSinceMs);
       if (undeliveredSinceMs !== undefined) undelivered.push(undeliveredSinceMs);
     }
   }
   return {
-    byStatus,
+    ...{ byStatus, parked },
     ...(failing.length > 0 && { failingSinceMs: Math.min(...failing) }),
     ...(undelivered.length > 0 && { undeliveredSinceMs: Math.min(...undelivered) }),
   };
 }
 
-type Found = Pick<WebhookSurvey, 'failingSinceMs' | 'undeliveredSinceMs'> & { status: WebhookStatus };
+type Found = Pick<WebhookSurvey, 'failingSinceMs' | 'undeliveredSinceMs'> & {
+  status: WebhookStatus;
+  /** Of how many something is put aside. */
+  aside: number;
+};
 
 async function surveyOne(store: Store, workspace: Workspace, id: WebhookId): Promise<Found | undefined> {
-  const { webhook, eventLog } = workspaceKeys(store.space, workspace);
+  const { webhook, webhookParked, eventLog } = workspaceKeys(store.space, workspace);
   const fields = ['status', 'breaker', ...LANES.map((lane) => `lane:${lane}`)];
-  const [status, breaker, ...lanes] = await store.redis.hmget(webhook(id), ...fields);
+  const [[status, breaker, ...lanes], aside] = await Promise.all([
+    store.redis.hmget(webhook(id), ...fields),
+    store.redis.hlen(webhookParked(id)),
+  ]);
   if (!status) return undefined;
   const { sinceMs } = JSON.parse(breaker ?? '{}') as Breaker;
-  const found = { status: status as WebhookStatus };
+  const found = { status: status as WebhookStatus, aside };
   if (found.status === 'failing') return { ...found, ...(sinceMs !== undefined && { failingSinceMs: sinceMs }) };
   if (found.status !== 'active') return found;
   const waiting = await Promise.all(lanes.map((lane) => oldestAfter(store, eventLog, lane)));

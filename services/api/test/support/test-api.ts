@@ -102,7 +102,8 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
   const producer = createProducer({ connection: clients.failFast, space: keySpace });
   const registry = createMetrics();
   const bodies = new BodyBudget(options.bodyBudgetBytes ?? 64 * 1024 * 1024);
-  const metrics = createApiMetrics(registry, bodies);
+  const eventWaits = new EventWaits(LIMITS.eventWaitsPerToken);
+  const metrics = createApiMetrics(registry, { bodies, eventWaits });
   const stopping = new AbortController();
   // As long as a slow machine needs.
   const previews = new Previews({ ...previewMetrics(metrics), totalMs: 20_000, workMs: 10_000, ...options.previews });
@@ -124,7 +125,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       producer,
       doorbells,
       eventBells,
-      eventWaits: new EventWaits(LIMITS.eventWaitsPerToken),
+      eventWaits,
       clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
       defaultPace: options.pace ?? defaultPace(0),
       trustedProxies: options.trustedProxies ?? 0,

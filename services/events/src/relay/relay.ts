@@ -1,3 +1,4 @@
+import type { Workspace } from '@gateway/contracts/ids';
 import { outboxChannel } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
@@ -19,11 +20,20 @@ interface RelayDeps {
   store: Store;
   bells: Bells;
   logger: Logger;
-  metrics: Pick<EventsMetrics, 'relayed' | 'relayFailed' | 'waiting' | 'outboxAge' | 'countGap'>;
+  metrics: Pick<EventsMetrics, 'relayed' | 'relayFailed' | 'waiting' | 'longest' | 'outboxAge' | 'countGap'>;
   /** Default 10 s: what a lost bell costs. */
   tickMs?: number;
   /** Between two looks at one outbox, so that what comes close together goes together. Default 100 ms. */
   restMs?: number;
+}
+
+/** What one look around has found. */
+interface Seen {
+  outboxes: number;
+  /** Entries of the fullest. */
+  longest: number;
+  /** Of the oldest entry. */
+  ageMs: number;
 }
 
 const TICK_MS = 10_000;
@@ -67,28 +77,39 @@ export class Relay {
     if (workspace && shard && /^\d+$/.test(shard)) this.#empty({ workspace, shard: Number(shard) });
   };
 
+  /** The next look comes after this one: while Redis is away none waits behind another. */
   #tick(): void {
-    this.#track(this.#lookAround());
-    this.#timer = setTimeout(() => this.#tick(), this.deps.tickMs ?? TICK_MS);
+    const look = this.#lookAround().finally(() => {
+      if (!this.#isClosed) this.#timer = setTimeout(() => this.#tick(), this.deps.tickMs ?? TICK_MS);
+    });
+    this.#track(look);
   }
 
   async #lookAround(): Promise<void> {
     const { store, metrics } = this.deps;
-    let waiting = 0;
-    const ages = [0];
+    const seen: Seen = { outboxes: 0, longest: 0, ageMs: 0 };
     for (const workspace of await listEventWorkspaces(store)) {
-      const full = await findFullOutboxes(store, workspace);
-      waiting += full.length;
-      const oldest = await Promise.all(full.map((outbox) => readOldest(store, outbox)));
-      for (const atMs of oldest) if (atMs !== undefined) ages.push(systemClock.nowMs() - atMs);
-      for (const outbox of full) this.#empty(outbox);
-      await boundLog(store, workspace);
-      const isClosed = await closeUnwanted(store, workspace, systemClock.nowMs());
-      if (!isClosed && this.#looks % MEND_EVERY === 0) await mendEvents(store, workspace);
+      // What is wrong with one holds up no other.
+      await this.#lookAt(workspace, seen).catch(this.#fail);
     }
     this.#looks++;
-    metrics.waiting.set(waiting);
-    metrics.outboxAge.set(Math.max(...ages) / 1000);
+    metrics.waiting.set(seen.outboxes);
+    metrics.longest.set(seen.longest);
+    metrics.outboxAge.set(seen.ageMs / 1000);
+  }
+
+  async #lookAt(workspace: Workspace, seen: Seen): Promise<void> {
+    const { store } = this.deps;
+    const full = await findFullOutboxes(store, workspace);
+    seen.outboxes += full.length;
+    seen.longest = Math.max(seen.longest, ...full.map(({ entries }) => entries));
+    const oldest = await Promise.all(full.map((outbox) => readOldest(store, outbox)));
+    const nowMs = systemClock.nowMs();
+    seen.ageMs = Math.max(seen.ageMs, ...oldest.map((atMs = nowMs) => nowMs - atMs));
+    for (const outbox of full) this.#empty(outbox);
+    await boundLog(store, workspace);
+    const isClosed = await closeUnwanted(store, workspace, nowMs);
+    if (!isClosed && this.#looks % MEND_EVERY === 0) await mendEvents(store, workspace);
   }
 
   #empty(outbox: Outbox): void {
@@ -114,13 +135,13 @@ export class Relay {
   }
 
   #track(work: Promise<void>): void {
-    const { logger, metrics } = this.deps;
-    const tracked = work
-      .catch((thrown: unknown) => {
-        metrics.relayFailed.inc();
-        logger.warn('an outbox could not be emptied', { error: toError(thrown) });
-      })
-      .finally(() => this.#work.delete(tracked));
+    const tracked = work.catch(this.#fail).finally(() => this.#work.delete(tracked));
     this.#work.add(tracked);
   }
+
+  readonly #fail = (thrown: unknown): void => {
+    const { logger, metrics } = this.deps;
+    metrics.relayFailed.inc();
+    logger.warn('an outbox could not be emptied', { error: toError(thrown) });
+  };
 }

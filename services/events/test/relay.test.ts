@@ -1,0 +1,80 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { addEventsMetrics } from '@gateway/events/events-metrics';
+import { Relay } from '@gateway/events/relay/relay';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { openEvents } from '@gateway/store/events/open-events';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { silentLogger } from '@gateway/testkit/silent-logger';
+import { expect } from 'chai';
+
+/** Of the workspace, a moment of long ago, without a part. */
+const ENTRY = Buffer.from([1, 0, 0, 0, 0, 0, 0, 1, 0]);
+const HOUR_MS = 3_600_000;
+
+describe('a relay', () => {
+  let space: RedisSpace;
+  let relay: Relay | undefined;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(async () => {
+    await relay?.stop();
+    await space.close();
+  });
+
+  const outboxOf = (workspace: Workspace) => shardKeys(space.store.space, 0).outbox(workspace);
+  /** As if written an hour ago, by a bell that no one heard. */
+  async function write(workspace: Workspace): Promise<void> {
+    await openEvents(space.store, workspace);
+    await space.store.redis.del(outboxOf(workspace));
+    await space.store.redis.xadd(outboxOf(workspace), `${Date.now() - HOUR_MS}-0`, 'e', ENTRY);
+  }
+  async function start() {
+    const registry = createMetrics();
+    const metrics = addEventsMetrics(registry);
+    const bells = space.clients.subscriber;
+    relay = await Relay.start({ ...{ store: space.store, bells, metrics, tickMs: 20 }, logger: silentLogger });
+    return async (name: string) => {
+      const { values } = (await registry.getSingleMetric(name)!.get()) as { values: { value: number }[] };
+      return values[0]!.value;
+    };
+  }
+
+  it('empties the outboxes of all workspaces whatever is wrong with one, and tells how late that one is', async () => {
+    const workspaces = ['a', 'b', 'c'];
+    for (const workspace of workspaces) await write(workspace);
+    const { eventLog } = workspaceKeys(space.store.space, 'b');
+    await space.store.redis.del(eventLog);
+    await space.store.redis.set(eventLog, 'no log');
+    const read = await start();
+    const lengths = () => Promise.all(workspaces.map((workspace) => space.store.redis.xlen(outboxOf(workspace))));
+    await eventually(async () => {
+      expect(await lengths()).to.deep.equal([0, 1, 0]);
+      expect(await read('gateway_events_relay_failures_total')).to.be.above(0);
+      expect(await read('gateway_events_outbox_age_seconds')).to.be.within(3_600, 3_700);
+      expect(await read('gateway_events_outboxes')).to.equal(1);
+      return true;
+    });
+  });
+
+  it('counts a gap that it tells, and how full the fullest outbox is', async () => {
+    await write('a');
+    const { redis } = space.store;
+    const { eventMarks, eventLog } = workspaceKeys(space.store.space, 'a');
+    for (let n = 1; n < 5; n++) await redis.xadd(outboxOf('a'), `${Date.now() - HOUR_MS}-${n}`, 'e', ENTRY);
+    // Nothing comes out of it: what was told of gaps cannot be read.
+    await redis.set(`${outboxOf('a')}:missing`, 7);
+    await redis.hset(eventMarks, '0:missing', 'no number');
+    const read = await start();
+    expect(await read('gateway_events_gaps_total')).to.equal(0);
+    await eventually(async () => (await read('gateway_events_outbox_entries')) === 5);
+    await redis.hdel(eventMarks, '0:missing');
+    await eventually(async () => {
+      expect(await read('gateway_events_gaps_total')).to.equal(1);
+      expect(await redis.xlen(eventLog)).to.equal(6);
+      return true;
+    });
+  });
+});
