@@ -112,6 +112,11 @@ export const API_ERRORS = {
     message: 'List of opt-outs is full',
     cause: 'The list has reached the size that the operator allows; `details` says how many people were not added.',
   },
+  replays_full: {
+    status: 422,
+    message: 'Too many replays',
+    cause: 'A hundred replays of this webhook are not done yet: wait for them.',
+  },
   webhooks_full: {
     status: 422,
     message: 'Too many webhooks',

@@ -136,6 +136,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     webhookParkedDue: (id: string) => `${base}:webhook-parked:${id}:due`,
     /** ZSET key of a recipient -> since when they are put aside, in ms. */
     webhookParkedSince: (id: string) => `${base}:webhook-parked:${id}:since`,
+    /** LIST: what is told to it once more, the first of them now (libs/store/src/webhooks/delivering/replays.ts). */
+    webhookReplays: (id: string) => `${base}:webhook-replays:${id}`,
   };
 }
 

@@ -63,6 +63,7 @@ import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { SharedSurvey } from '@gateway/store/survey/shared-survey';
 import { claimDelivery, settleDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
@@ -298,6 +299,9 @@ describe('a full Redis', () => {
     expect(await readParked(store, taken, ['a'])).to.deep.equal([
       { key: 'a', clock: { failures: 1, nextAttemptMs: 9 }, events: [event] },
     ]);
+    const ended = { lane: 'replay', state: undefined, nowMs: 3 } as const;
+    expect(await claimDelivery(store, taken, { ...ended, state: { cursor: '1-0' } })).to.equal(true);
+    expect(await claimDelivery(store, taken, ended)).to.equal(true);
     expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
     expect(await deleteWebhook(store, 'main', made.id)).to.equal(true);
   });
@@ -375,13 +379,17 @@ describe('a full Redis', () => {
   });
 
   it('takes nothing new', async () => {
+    const target = { url: 'https://example.com/', headers: {} };
+    const made = { settings: DEFAULT_WEBHOOK_SETTINGS, target, secrets: [{ secret: 'whsec_x' }] };
+    const webhook = await createWebhook(store, 'main', made);
+    if (webhook === 'full') throw new Error('full');
     await fill();
     const repeat = { owner: 't', callersKey: 'new', address };
-    const target = { url: 'https://example.com/', headers: {} };
     const attempts: Record<string, () => Promise<unknown>> = {
-      'create-webhook': () =>
-        createWebhook(store, 'main', { settings: DEFAULT_WEBHOOK_SETTINGS, target, secrets: [{ secret: 'whsec_x' }] }),
+      'create-webhook': () => createWebhook(store, 'main', made),
       'accept-send': () => accept(),
+      'replay-webhook': () =>
+        replayWebhook(store, { workspace: 'main', id: webhook.id }, { afterMs: 1, beforeMs: 2 }, 3),
       'ask-owner': () => askOwner(store, address, { id: 'new', question: { kind: 'session' } }),
       'place-repeat': () => findRepeat(store, { ...repeat, isBound: false }),
       'close-repeat': () => store.run('close-repeat', [`${redis.space.prefix}:{x}:closed`], [HOUR_MS]),

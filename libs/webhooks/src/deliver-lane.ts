@@ -1,13 +1,8 @@
+import { compareCursors } from '@gateway/contracts/events/cursor';
 import { DELAYS_MS } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, wasTaken } from '@gateway/contracts/webhooks/webhook';
-import {
-  claimDelivery,
-  type Lane,
-  type LaneClaim,
-  type LaneState,
-  type Probe,
-  settleDelivery,
-} from '@gateway/store/webhooks/delivering/deliveries';
+import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
+import type { LaneClaim, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked';
 import type { Told } from './feed.js';
 import { type Answered, type LaneOutcome, post, type Work, wasRefused } from './work.js';
@@ -21,74 +16,105 @@ import { type Answered, type LaneOutcome, post, type Work, wasRefused } from './
 
 /** Then something else is tried. */
 const MANY_REFUSALS = 3;
+/** Without waiting. */
+const EARLY_PROBES = 3;
 /** A probe is looked for in so many requests behind the one that is refused. */
 const PROBE_REQUESTS = 20;
 const TOO_LARGE = 413;
 
-export async function deliverLane(work: Work, lane: Lane): Promise<LaneOutcome> {
+export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutcome> {
+  if (lane === 'replay' && !given.taken.replay) return 'quiet';
+  const work = inLane(given, lane);
   const { claim } = work.taken.lanes[lane];
   if ((claim?.notBeforeMs ?? 0) > work.deps.clock.nowMs()) return 'later';
   if (claim && isStuck(work, claim)) {
     // Something else was taken since.
-    if (!work.taken.breaker.failures) return park(work, lane, claim);
-    const probed = wantsProbe(claim) ? await probe(work, lane, claim) : 'quiet';
+    if (!work.taken.breaker.failures) return park(work, claim);
+    const probed = wantsProbe(claim) ? await probe(work, claim) : 'quiet';
     if (probed !== 'quiet') return probed;
   }
-  const claimed = claim ?? (await claimNext(work, lane));
-  return typeof claimed === 'string' ? claimed : deliverClaim(work, lane, claimed);
+  const claimed = claim ?? (await claimNext(work));
+  return typeof claimed === 'string' ? claimed : deliverClaim(work, claimed);
 }
 
-/** The first probe waits for no clock: it is not about the endpoint. */
+/** The first probes wait for no clock: they are not about the endpoint. */
 export const mayProbeEarly = ({ claim }: LaneState): boolean =>
-  claim !== undefined && claim.refusals >= MANY_REFUSALS && claim.probedAt === undefined && !claim.probe;
+  claim !== undefined && claim.refusals >= MANY_REFUSALS && (claim.probes ?? 0) < EARLY_PROBES && !claim.probe;
 
-export function probeEarly(work: Work, lane: Lane): Promise<LaneOutcome> {
-  const { claim } = work.taken.lanes[lane];
-  if (!claim || !isStuck(work, claim) || !mayProbeEarly(work.taken.lanes[lane])) return Promise.resolve('quiet');
-  return probe(work, lane, claim, { isEarly: true });
+export function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
+  const work = inLane(given, lane);
+  const state = work.taken.lanes[lane];
+  if (!state.claim || !isStuck(work, state.claim) || !mayProbeEarly(state)) return Promise.resolve('quiet');
+  return probe(work, state.claim, { isEarly: true });
+}
+
+/** One lane. `source`: how it is read; a request that is replayed as it was is read as then. */
+interface LaneWork extends Work {
+  lane: TellLane;
+  source: TellLane;
+}
+
+function inLane(work: Work, lane: TellLane): LaneWork {
+  const { replay } = work.taken;
+  return { ...work, lane, source: lane === 'replay' && replay && 'request' in replay ? replay.request.lane : lane };
+}
+
+/** Where the next request ends; that of a replay at the end of it. */
+async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, range: { after: string; most: number }) {
+  const to = await deps.feed.findEnd(webhook, source, range);
+  if (lane !== 'replay' || !taken.replay) return to;
+  const last = 'request' in taken.replay ? taken.replay.request.to : taken.replay.to;
+  if (compareCursors(range.after, last) >= 0) return undefined;
+  return to === undefined || compareCursors(to, last) > 0 ? last : to;
 }
 
 const isStuck = ({ webhook }: Work, { refusals }: LaneClaim): boolean =>
   refusals >= MANY_REFUSALS && webhook.settings.order !== 'strict';
 
 /** In turn with what is refused, so that neither waits for long when the endpoint is back. */
-const wantsProbe = ({ probe, probedAt, refusals }: LaneClaim): boolean => probe !== undefined || probedAt !== refusals;
+const wantsProbe = ({ probe, probes = 0, refusals }: LaneClaim): boolean => probe !== undefined || probes < refusals;
 
-async function claimNext(work: Work, lane: Lane): Promise<LaneClaim | 'quiet' | 'taken' | 'more'> {
-  const { deps, webhook, taken } = work;
+async function claimNext(work: LaneWork): Promise<LaneClaim | 'quiet' | 'taken' | 'more'> {
+  const { deps, webhook, taken, lane, source } = work;
   const state = taken.lanes[lane];
-  const most = state.most ?? WEBHOOK_LIMITS.maxChanges;
-  const to = await deps.feed.findEnd(webhook, lane, { after: state.cursor, most });
-  if (to === undefined) return 'quiet';
+  const to = await findEnd(work, { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges });
+  if (to === undefined) return lane === 'replay' ? endReplay(work) : 'quiet';
   const aside = taken.hasParked
-    ? await whatFollows(work, lane, await deps.feed.read(webhook, lane, { after: state.cursor, to }))
+    ? await whatFollows(work, await deps.feed.read(webhook, source, { after: state.cursor, to }))
     : [];
-  const without = keysOf(work, lane, aside);
+  const without = keysOf(work, aside);
   const claim: LaneClaim = { to, refusals: 0, ...(without.length > 0 && { without }) };
-  const write = { lane, state: { ...state, claim }, changes: parkAll(work, lane, aside), nowMs: deps.clock.nowMs() };
+  const write = { lane, state: { ...state, claim }, changes: parkAll(work, aside), nowMs: deps.clock.nowMs() };
   return (await claimDelivery(deps.store, taken, write)) ? claim : 'taken';
 }
 
-/** Events of those for whom something is put aside. */
-async function whatFollows(work: Work, lane: Lane, told: readonly Told[]): Promise<Told[]> {
-  const { deps, taken } = work;
-  const parked = await findParkedKeys(deps.store, taken, keysOf(work, lane, told));
-  return told.filter((each) => parked.has(deps.feed.keyOf(lane, each)));
+async function endReplay({ deps, taken }: LaneWork): Promise<'more' | 'taken'> {
+  const write = { lane: 'replay' as const, state: undefined, nowMs: deps.clock.nowMs() };
+  return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
 }
 
-async function deliverClaim(work: Work, lane: Lane, claim: LaneClaim): Promise<LaneOutcome> {
-  const { deps, webhook, taken } = work;
+/** Events of those for whom something is put aside. */
+async function whatFollows(work: LaneWork, told: readonly Told[]): Promise<Told[]> {
+  const { deps, taken, source } = work;
+  const parked = await findParkedKeys(deps.store, taken, keysOf(work, told));
+  return told.filter((each) => parked.has(deps.feed.keyOf(source, each)));
+}
+
+async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
+  const { deps, webhook, taken, lane, source } = work;
   const { cursor, most } = taken.lanes[lane];
-  const read = await deps.feed.read(webhook, lane, { after: cursor, to: claim.to });
-  const told = leaveOut(work, lane, { told: read, without: claim.without });
+  const read = await deps.feed.read(webhook, source, { after: cursor, to: claim.to });
+  const told = leaveOut(work, { told: read, without: claim.without });
   const past: LaneState = { cursor: claim.to, ...(most !== undefined && { most }) };
   if (told.length === 0) {
     const write = { lane, state: past, nowMs: deps.clock.nowMs() };
     return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
   }
-  const answered = await postIn(work, lane, told);
+  const answered = await postIn(work, told);
   if (!answered) return 'taken';
-  const { attempt, nowMs, outcome } = answered;
+  const { nowMs, outcome } = answered;
+  const { to, without } = claim;
+  const attempt = { ...answered.attempt, range: { lane: source, after: cursor, to, ...(without && { without }) } };
   // What is one entry of the log cannot be cut.
   const isCut = attempt.status === TOO_LARGE && told.length > 1 && (most === undefined || told.length <= most);
   if (isCut && !claim.without) {
@@ -101,10 +127,11 @@ async function deliverClaim(work: Work, lane: Lane, claim: LaneClaim): Promise<L
   return outcome.status === 'active' ? 'more' : 'waiting';
 }
 
-async function postIn(work: Work, lane: Lane, told: readonly Told[]): Promise<Answered | undefined> {
+async function postIn(work: LaneWork, told: readonly Told[]): Promise<Answered | undefined> {
   const delivery = work.deps.feed.pack(work.webhook, told);
   const answered = await post(work, delivery);
-  if (answered && wasTaken(answered.attempt)) work.deps.counts.observeTold(lane, answered.nowMs - delivery.atMs);
+  if (answered && wasTaken(answered.attempt) && work.lane !== 'replay')
+    work.deps.counts.observeTold(work.lane, answered.nowMs - delivery.atMs);
   return answered;
 }
 
@@ -127,105 +154,115 @@ function afterFailure(claim: LaneClaim, answered: Answered): LaneClaim {
 
 /** `quiet`: there is nothing to try it with. */
 async function probe(
-  work: Work,
-  lane: Lane,
+  work: LaneWork,
   claim: LaneClaim,
   { isEarly = false }: { isEarly?: boolean } = {},
 ): Promise<LaneOutcome> {
-  const { deps, taken } = work;
+  const { deps, taken, lane, source } = work;
   const { claim: _claim, ...state } = taken.lanes[lane];
   const nowMs = deps.clock.nowMs();
-  const found = claim.probe ?? (await findProbe(work, lane, claim));
+  const found = claim.probe ?? (await findProbe(work, claim));
   if (!found) return 'quiet';
   const probing = { ...state, claim: { ...claim, probe: found } };
   if (!claim.probe && !(await claimDelivery(deps.store, taken, { lane, state: probing, nowMs }))) return 'taken';
-  const { told, aside, to } = await splitBy(work, lane, { claim, probe: found });
+  const { told, aside, to } = await splitBy(work, { claim, probe: found });
   const { probe: _probe, ...refused } = claim;
-  const unproven: LaneState = { ...state, claim: { ...refused, probedAt: claim.refusals } };
+  const probes = isEarly ? (claim.probes ?? 0) + 1 : claim.refusals;
+  const unproven: LaneState = { ...state, claim: { ...refused, probes } };
   if (told.length === 0) {
     return (await claimDelivery(deps.store, taken, { lane, state: unproven, nowMs })) ? 'quiet' : 'taken';
   }
-  const answered = await postIn(work, lane, told);
+  const answered = await postIn(work, told);
   if (!answered) return 'taken';
-  const { attempt, outcome } = answered;
+  const { outcome } = answered;
+  const range = 'only' in found ? undefined : { ...found, lane: source, after: claim.to };
+  const attempt = { ...answered.attempt, ...(range && { range }) };
   const isRefused = wasRefused(answered);
   const settle = (state: LaneState, changes: ParkedChange[] = []) => {
     const write = { lane, state, changes, nowMs: answered.nowMs };
     return settleDelivery(deps.store, taken, write, { attempt, outcome: isEarly && isRefused ? undefined : outcome });
   };
   if (!wasTaken(attempt)) return (await settle(isRefused ? unproven : probing)) ? 'waiting' : 'taken';
-  return (await settle({ ...state, cursor: to }, parkAll(work, lane, aside))) ? 'more' : 'taken';
+  return (await settle({ ...state, cursor: to }, parkAll(work, aside))) ? 'more' : 'taken';
 }
 
 /** What is posted as a probe, and what is put aside if that is taken; the lane is at `to` then. */
 async function splitBy(
-  work: Work,
-  lane: Lane,
+  work: LaneWork,
   { claim, probe }: { claim: LaneClaim; probe: Probe },
 ): Promise<{ told: Told[]; aside: Told[]; to: string }> {
-  const { deps, webhook } = work;
-  const refused = await toldBy(work, lane, claim);
-  const isOnly = (each: Told) => 'only' in probe && deps.feed.keyOf(lane, each) === probe.only;
+  const { deps, webhook, source } = work;
+  const refused = await toldBy(work, claim);
+  const isOnly = (each: Told) => 'only' in probe && deps.feed.keyOf(source, each) === probe.only;
   if ('only' in probe) {
     return { told: refused.filter(isOnly), aside: refused.filter((each) => !isOnly(each)), to: claim.to };
   }
-  const read = await deps.feed.read(webhook, lane, { after: claim.to, to: probe.to });
-  const told = leaveOut(work, lane, { told: read, without: probe.without });
+  const read = await deps.feed.read(webhook, source, { after: claim.to, to: probe.to });
+  const told = leaveOut(work, { told: read, without: probe.without });
   return { told, aside: [...refused, ...read.filter((each) => !told.includes(each))], to: probe.to };
+}
+
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
+/** The place of each is far from those of the others, however many are picked. */
+function pickFar(keys: readonly string[], number: number): string {
+  return keys[Math.floor((((number + 1) * GOLDEN_RATIO) % 1) * keys.length)]!;
 }
 
 /**
  * The next request in which something is not about those that the refused one is about, or for whom something is put aside. If nothing
- * has come behind it, some recipient of the refused one, another one each time.
+ * has come behind it, or that was refused just now, some recipient of the refused one, far from the former.
  */
-async function findProbe(work: Work, lane: Lane, claim: LaneClaim): Promise<Probe | undefined> {
-  const { deps, webhook, taken } = work;
-  const refused = keysOf(work, lane, await toldBy(work, lane, claim));
+async function findProbe(work: LaneWork, claim: LaneClaim): Promise<Probe | undefined> {
+  const { deps, webhook, taken, source } = work;
+  const refused = keysOf(work, await toldBy(work, claim));
+  const { probes = 0 } = claim;
+  const inside = refused.length > 1 ? { only: pickFar(refused, probes) } : undefined;
+  if (probes > 0 && probes < EARLY_PROBES && inside) return inside;
   const without = new Set<string>();
   let after = claim.to;
   for (let request = 0; request < PROBE_REQUESTS; request++) {
-    const to = await deps.feed.findEnd(webhook, lane, { after, most: WEBHOOK_LIMITS.maxChanges });
+    const to = await findEnd(work, { after, most: WEBHOOK_LIMITS.maxChanges });
     if (to === undefined) break;
-    const told = await deps.feed.read(webhook, lane, { after, to });
-    const following = taken.hasParked ? await whatFollows(work, lane, told) : [];
-    const kept = new Set([...refused, ...keysOf(work, lane, following)]);
-    const keys = keysOf(work, lane, told);
+    const told = await deps.feed.read(webhook, source, { after, to });
+    const following = taken.hasParked ? await whatFollows(work, told) : [];
+    const kept = new Set([...refused, ...keysOf(work, following)]);
+    const keys = keysOf(work, told);
     for (const key of keys) if (kept.has(key)) without.add(key);
     if (keys.some((key) => !without.has(key))) return { to, without: [...without] };
     after = to;
   }
-  return refused.length > 1 ? { only: refused[claim.refusals % refused.length]! } : undefined;
+  return inside;
 }
 
 /** What is refused is put aside, and the lane goes on behind it. */
-async function park(work: Work, lane: Lane, claim: LaneClaim): Promise<LaneOutcome> {
-  const { deps, taken } = work;
+async function park(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
+  const { deps, taken, lane } = work;
   const { claim: _, ...state } = { ...taken.lanes[lane], cursor: claim.to };
-  const changes = parkAll(work, lane, await toldBy(work, lane, claim));
+  const changes = parkAll(work, await toldBy(work, claim));
   const write = { lane, state, changes, nowMs: deps.clock.nowMs() };
   return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
 }
 
-async function toldBy(work: Work, lane: Lane, claim: LaneClaim): Promise<Told[]> {
-  const { cursor } = work.taken.lanes[lane];
-  const told = await work.deps.feed.read(work.webhook, lane, { after: cursor, to: claim.to });
-  return leaveOut(work, lane, { told, without: claim.without });
+async function toldBy(work: LaneWork, claim: LaneClaim): Promise<Told[]> {
+  const { cursor } = work.taken.lanes[work.lane];
+  const told = await work.deps.feed.read(work.webhook, work.source, { after: cursor, to: claim.to });
+  return leaveOut(work, { told, without: claim.without });
 }
 
 function leaveOut(
-  { deps }: Work,
-  lane: Lane,
+  { deps, source }: LaneWork,
   { told, without }: { told: Told[]; without: readonly string[] | undefined },
 ): Told[] {
   if (!without || without.length === 0) return told;
   const keys = new Set(without);
-  return told.filter((each) => !keys.has(deps.feed.keyOf(lane, each)));
+  return told.filter((each) => !keys.has(deps.feed.keyOf(source, each)));
 }
 
-function keysOf({ deps }: Work, lane: Lane, told: readonly Told[]): string[] {
-  return [...new Set(told.map((each) => deps.feed.keyOf(lane, each)))];
+function keysOf({ deps, source }: LaneWork, told: readonly Told[]): string[] {
+  return [...new Set(told.map((each) => deps.feed.keyOf(source, each)))];
 }
 
-function parkAll({ deps }: Work, lane: Lane, told: readonly Told[]): ParkedChange[] {
-  return told.map((each) => ({ what: 'add', key: deps.feed.keyOf(lane, each), event: each.parks }));
+function parkAll({ deps, source }: LaneWork, told: readonly Told[]): ParkedChange[] {
+  return told.map((each) => ({ what: 'add', key: deps.feed.keyOf(source, each), event: each.parks }));
 }

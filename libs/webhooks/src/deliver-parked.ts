@@ -40,12 +40,11 @@ async function chooseNext({ deps, taken }: Work, nowMs: number): Promise<ParkedC
   const most = Math.min(taken.parked.most ?? WEBHOOK_LIMITS.maxChanges, WEBHOOK_LIMITS.maxChanges);
   const [first, ...others] = await readDue(deps.store, taken, { nowMs, most });
   if (!first) return undefined;
-  const device = first.events[0]?.device;
-  if (first.clock.failures || device === undefined) return { keys: [[first.key, 1]] };
+  if (first.clock.failures || first.events[0]?.device === undefined) return { keys: [[first.key, 1]] };
   const keys: [string, number][] = [];
   let changes = 0;
   for (const { key, clock, events } of [first, ...others]) {
-    const ends = events.findIndex((event) => event.device !== device);
+    const ends = events.findIndex(({ device }) => device === undefined);
     const count = Math.min(ends === -1 ? events.length : ends, WEBHOOK_LIMITS.maxChanges);
     if (clock.failures || count === 0) continue;
     if (changes + count > WEBHOOK_LIMITS.maxChanges) break;

@@ -1,7 +1,8 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { sleep } from '@gateway/runtime/clock';
-import { LANES, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import { takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import { LANES, type Lane } from '@gateway/store/webhooks/delivering/lanes';
 import { readWebhook } from '@gateway/store/webhooks/webhooks';
 import { deliverLane, mayProbeEarly, probeEarly } from './deliver-lane.js';
 import { deliverParked } from './deliver-parked.js';
@@ -23,27 +24,27 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   ]);
   if (typeof taken === 'string') return taken;
   const isEarly = (taken.breaker.nextAttemptMs ?? 0) > deps.clock.nowMs();
-  if (isEarly && !LANES.some((lane) => mayProbeEarly(taken.lanes[lane]))) return 'waiting';
+  if (isEarly && !TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane]))) return 'waiting';
   if (!webhook) return 'gone';
   const work: Work = { deps, webhook, taken };
-  if (isEarly)
-    return firstOf(
-      LANES.map((lane) => () => probeEarly(work, lane)),
-      'waiting',
-    );
-  const slow = [() => deliverLane(work, 'lists'), () => deliverParked(work)];
+  const probes = TELL_LANES.map((lane) => () => probeEarly(work, lane));
+  if (isEarly) return firstOf(probes, 'waiting');
+  const lanes = [...TELL_LANES.map((lane) => () => deliverLane(work, lane)), () => deliverParked(work)];
   // A failing endpoint gets one request, whatever waits for it.
-  if (taken.breaker.failures) return firstOf([() => deliverLane(work, 'prompt'), ...slow], 'quiet');
-  const others = Promise.all(slow.map((run) => run()));
-  const prompt = deliverPrompt(work, others);
-  await Promise.allSettled([prompt, others]);
-  const outcomes = [await prompt, ...(await others)];
+  if (taken.breaker.failures) return firstOf(lanes, 'quiet');
+  const again = Promise.all([deliverLane(work, 'replay'), deliverParked(work)]);
+  const lists = deliverBeside(work, 'lists', again);
+  const prompt = deliverBeside(work, 'prompt', Promise.allSettled([lists, again]));
+  await Promise.allSettled([prompt, lists, again]);
+  const outcomes = [await prompt, await lists, ...(await again)];
   const found = (['taken', 'more', 'waiting', 'later'] as const).find((outcome) => outcomes.includes(outcome));
   return found === 'later' ? 'waiting' : (found ?? 'quiet');
 }
 
-/** Again and again, as long as another lane waits for its answer: that is a large request, and may take long. */
-async function deliverPrompt(work: Work, others: Promise<unknown>): Promise<LaneOutcome> {
+const TELL_LANES = [...LANES, 'replay'] as const;
+
+/** Again and again, as long as others wait for their answers: what is large, or was told before, delays nothing. */
+async function deliverBeside(work: Work, lane: Lane, others: Promise<unknown>): Promise<LaneOutcome> {
   let areOthersDone = false;
   const end = others
     .catch(() => {})
@@ -51,7 +52,7 @@ async function deliverPrompt(work: Work, others: Promise<unknown>): Promise<Lane
       areOthersDone = true;
     });
   for (;;) {
-    const outcome = await deliverLane(work, 'prompt');
+    const outcome = await deliverLane(work, lane);
     if (outcome === 'quiet') await Promise.race([end, sleep(LOOK_AGAIN_MS)]);
     else if (outcome !== 'more') return outcome;
     if (areOthersDone) return outcome;

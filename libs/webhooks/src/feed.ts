@@ -1,4 +1,4 @@
-import type { Lane } from '@gateway/store/webhooks/delivering/deliveries';
+import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 
@@ -22,14 +22,14 @@ export interface Feed<T extends Told = Told> {
    * Where the next request of a lane ends, with `most` changes in it or fewer; `undefined` while nothing is to be told yet. Never
    * ends where it begins.
    */
-  findEnd(webhook: Webhook, lane: Lane, range: { after: string; most: number }): Promise<string | undefined>;
+  findEnd(webhook: Webhook, lane: TellLane, range: { after: string; most: number }): Promise<string | undefined>;
   /** What in it is for this endpoint. */
-  read(webhook: Webhook, lane: Lane, range: { after: string; to: string }): Promise<T[]>;
+  read(webhook: Webhook, lane: TellLane, range: { after: string; to: string }): Promise<T[]>;
   /** What was put aside. `gone`: the log has it no more; `undefined`: it is not for this endpoint any more. */
   readAgain(webhook: Webhook, events: readonly ParkedEvent[]): Promise<(T | 'gone' | undefined)[]>;
   /** Of whom it tells: of what has the same key the order holds. No one learns from it who that is. */
-  keyOf(lane: Lane, told: T): string;
-  /** One event that is told alone, or some changes of one device. */
+  keyOf(lane: TellLane, told: T): string;
+  /** One event that is told alone, or some changes. */
   pack(webhook: Webhook, told: readonly T[]): Delivery;
   /** That so many events that were put aside are lost. */
   packLost(webhook: Webhook, gap: { lost: number; atMs: number }): Delivery;

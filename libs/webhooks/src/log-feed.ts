@@ -1,11 +1,11 @@
-import { compareEntries, type LogPlace, parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
+import { compareEntries, comparePlaces, type LogPlace, parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import type { Workspace } from '@gateway/contracts/ids';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/read-log';
 import { type EntryEvent, entryReader, updateOf } from '@gateway/store/events/render-events';
-import type { Lane } from '@gateway/store/webhooks/delivering/deliveries';
+import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type { Feed, Told } from './feed.js';
@@ -141,14 +141,14 @@ function whoIn({ event: { id, type, data }, row }: LogTold): string {
 
 interface Place {
   webhook: Webhook;
-  lane: Lane;
+  lane: TellLane;
   after: LogPlace;
 }
 
 /** What was found last: it is read again at once. */
 interface Found {
   webhook: Webhook;
-  lane: Lane;
+  lane: TellLane;
   after: string;
   to: string;
   steps: readonly Step[];
@@ -226,7 +226,7 @@ async function* stepsAfter(store: Store, workspace: Workspace, { webhook, lane, 
       const { id, atMs } = entry;
       const taken = former === after.entry ? after.offset : 0;
       let held: EntryEvent | undefined;
-      if (entry.class === lane && !tellsOf(entry, webhook)) {
+      if ((lane === 'replay' || entry.class === lane) && !tellsOf(entry, webhook)) {
         for await (const event of eachOf(entry, taken)) {
           if (event.end <= taken) continue;
           if (others) yield others;
@@ -249,7 +249,7 @@ async function* stepsAfter(store: Store, workspace: Workspace, { webhook, lane, 
 }
 
 /** The log does not go back to where the lane is. */
-function gapBefore({ id, settings }: Webhook, lane: Lane, place: LogPlace): Step {
+function gapBefore({ id, settings }: Webhook, lane: TellLane, place: LogPlace): Step {
   const atMs = Number(place.entry.split('-')[0]);
   if (!settings.types.includes('events.gap')) return { place, entry: place.entry, entries: 0, atMs };
   const event: GatewayEvent = {
@@ -266,8 +266,4 @@ function tellsOf({ parts }: LoggedEntry, { id }: Webhook): boolean {
 
 function rowsOf({ event }: Pick<Step, 'event'>): ChangeData[] {
   return event?.type === UPDATED ? (event.data.changes as ChangeData[]) : [];
-}
-
-function comparePlaces(one: LogPlace, other: LogPlace): number {
-  return compareEntries(one.entry, other.entry) || one.offset - other.offset;
 }

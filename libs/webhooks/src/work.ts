@@ -4,7 +4,8 @@ import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { type PostedWebhook, postWebhook } from '@gateway/egress/post-webhook';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
-import type { Lane, TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import type { TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import type { Lane } from '@gateway/store/webhooks/delivering/lanes';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type { Delivery, Feed } from './feed.js';
 

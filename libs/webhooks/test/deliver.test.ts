@@ -128,7 +128,9 @@ describe('deliveries to a webhook', () => {
     const first = await take('process-1');
     await endpoint.endLease();
     const second = await take('process-2');
+    const again = await take('process-2');
     expect([await first('1-0'), await second('2-0')]).to.deep.equal([false, true]);
+    expect(await again('3-0'), 'what it believes is not so any more').to.equal(false);
   });
 
   it('end with a 410, and go on where they were when it is resumed', async () => {

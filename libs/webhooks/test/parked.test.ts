@@ -110,13 +110,15 @@ describe('what an endpoint refuses again and again', () => {
     const endMs = endpoint.nowMs + 24 * HOUR_MS;
     const key = `${endpoint.space.prefix}:{main}:webhook:${endpoint.id}`;
     while (endpoint.nowMs < endMs) {
-      // At the third failure what comes behind it is tried at once.
-      expect(await endpoint.deliverAll()).to.equal('waiting');
-      await endpoint.deliverAll();
+      // At the third failure other things are tried at once.
+      for (let again = 0; again < 5; again++) expect(await endpoint.deliverAll()).to.equal('waiting');
       endpoint.nowMs = JSON.parse((await endpoint.space.store.redis.hget(key, 'breaker'))!).nextAttemptMs;
     }
     expect(endpoint.received.length).to.be.within(90, 110);
-    expect(new Set(endpoint.received.map(({ id }) => id)).size, 'what comes first, and what is behind it').to.equal(2);
+    expect(
+      new Set(endpoint.received.map(({ id }) => id)).size,
+      'what comes first, what is behind it, and two recipients',
+    ).to.equal(4);
     expect(await parked(numbers(RECIPIENTS).map(keyOf))).to.deep.equal([]);
     endpoint.answer = () => 204;
     await rest(2);
@@ -208,7 +210,7 @@ describe('what an endpoint refuses again and again', () => {
     let next = 0;
     let token = 0;
     for (let round = 0; round < 450; round++) {
-      if (round % 5 === 0 && next < 300) {
+      if (round % 5 === 0 && !isWell && next < 300) {
         const count = 1 + Math.floor(random() * 6);
         await endpoint.write(...numbers(Math.min(count, 300 - next), next));
         next = Math.min(next + count, 300);
@@ -217,14 +219,13 @@ describe('what an endpoint refuses again and again', () => {
       const outcome = await endpoint
         .deliver({ store: { ...store, run }, token: `process-${token}` })
         .catch(() => 'killed');
-      if (outcome === 'killed') {
-        token++;
-        await endpoint.endLease();
-      }
+      if (outcome === 'killed') token++;
+      // Of a process that was killed: also where its other lane wrote once more meanwhile.
+      if (outcome === 'killed' || outcome === 'taken') await endpoint.endLease();
       endpoint.nowMs += (isWell ? 900 : 10 * random()) * SECOND_MS;
     }
     const firsts = [...new Set(endpoint.told)];
-    expect([...firsts].sort((one, other) => one - other)).to.deep.equal(numbers(300));
+    expect([...firsts].sort((one, other) => one - other)).to.deep.equal(numbers(next));
     for (const key of numbers(7)) {
       const ofKey = firsts.filter((number) => number % 7 === key);
       expect(ofKey).to.deep.equal([...ofKey].sort((one, other) => one - other));

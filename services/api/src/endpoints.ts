@@ -21,8 +21,10 @@ import { changeWebhook } from './webhooks/change-webhook.js';
 import { createWebhook } from './webhooks/create-webhook.js';
 import { deleteWebhook } from './webhooks/delete-webhook.js';
 import { listDeliveries } from './webhooks/list-deliveries.js';
+import { listParked } from './webhooks/list-parked.js';
 import { listWebhooks } from './webhooks/list-webhooks.js';
 import { pauseWebhook, resumeWebhook } from './webhooks/pause-webhook.js';
+import { replayWebhook } from './webhooks/replay-webhook.js';
 import { rotateSecret } from './webhooks/rotate-secret.js';
 import { showWebhook } from './webhooks/show-webhook.js';
 import { testWebhook } from './webhooks/test-webhook.js';
@@ -59,5 +61,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   rotateSecret,
   pauseWebhook,
   resumeWebhook,
+  replayWebhook,
+  listParked,
   listDeliveries,
 ];

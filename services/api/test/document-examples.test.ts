@@ -147,6 +147,8 @@ describe('the examples of docs/api.md', () => {
     expect(status, JSON.stringify(body)).to.equal(201);
     environment.WEBHOOK_ID = /wh_[a-z0-9]+/.exec(JSON.stringify(body))![0];
     expect((await curl(/\/test"/)).body).to.include({ webhookStatus: 'unverified' });
+    expect((await curl(/\/parked"/)).body).to.deep.include({ parked: [] });
+    expect((await curl(/\/replay"/)).status).to.equal(202);
   });
 
   it('send a file with fetch, once', async () => {

@@ -42,6 +42,7 @@ const BODIES: Record<string, object> = {
   createWebhook: { url: 'https://127.0.0.1:1/' },
   changeWebhook: { description: 'ours' },
   rotateWebhookSecret: {},
+  replayWebhook: { after: '2026-01-01T00:00:00Z' },
 };
 const { paths } = buildOpenApi(ENDPOINTS, BASE_PATH);
 const promised = ENDPOINTS.flatMap(({ path, methods, docs: { operationId: id } }) =>
@@ -302,6 +303,7 @@ describe('every answer of the document', () => {
         'pauseWebhook',
         'resumeWebhook',
         'listWebhookDeliveries',
+        'listParkedEvents',
       ].map((id) => [
         id,
         {
@@ -310,6 +312,16 @@ describe('every answer of the document', () => {
         },
       ]),
     ),
+    replayWebhook: {
+      404: (operation) => statusOf(call({ ...operation, path: '/webhooks/wh_x/replay' })),
+      422: async (operation) => {
+        const path = operation.path.replace(':webhookId', await webhookId());
+        const { webhookReplays } = workspaceKeys(space.store.space, 'main');
+        const waiting = Array.from({ length: WEBHOOK_LIMITS.maxReplays }, (_, n) => JSON.stringify({ id: `${n}` }));
+        await space.clients.commands.rpush(webhookReplays(path.split('/')[2]!), ...waiting);
+        return statusOf(call({ ...operation, path }));
+      },
+    },
     deleteWebhook: { 404: (operation) => statusOf(call({ ...operation, path: '/webhooks/%ff' })) },
     removeOptOut: { 404: (operation) => statusOf(call({ ...operation, path: '/opt-outs/%ff' })) },
   };

@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { createLogger } from '@gateway/runtime/logs/logger';
+import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
@@ -178,6 +179,51 @@ describe('webhook endpoints', () => {
     const { path } = await create({ url: 'http://127.0.0.1:1/' });
     const { body } = await call('POST', `${path}/test`);
     expect(body).to.include({ delivered: false, status: null, error: 'connection', webhookStatus: 'unverified' });
+  });
+
+  it('list what they refuse, page by page, and are told events once more', async () => {
+    const { path, webhookId } = await create();
+    const place = { workspace: 'main', id: webhookId, token: 'process-1' };
+    await call('POST', `${path}/test`);
+    const taken = await takeWebhook(space.store, place);
+    if (typeof taken === 'string') throw new Error(taken);
+    const changes = ['a', 'b', 'c', 'b'].map((key, n) => {
+      return { what: 'add', key, event: { entry: '1-1', id: `evt_${n}`, type: 'send.finished' } } as const;
+    });
+    const clock = { failures: 2, sinceMs: 1, lastStatus: 422 };
+    const write = { lane: 'prompt', state: { cursor: '1-0' }, nowMs: 1_000 } as const;
+    await claimDelivery(space.store, taken, { ...write, changes: [...changes, { what: 'wait', key: 'b', clock }] });
+    const { body: first } = await call('GET', `${path}/parked?limit=2`);
+    const { body: second } = await call('GET', `${path}/parked?limit=2&after=${first.nextCursor}`);
+    expect(second.nextCursor).to.equal(null);
+    const since = new Date(1_000).toISOString();
+    const common = { type: 'send.finished', device: null, since };
+    expect([...(first.parked as object[]), ...(second.parked as object[])]).to.deep.equal([
+      { ...common, id: 'evt_0', attempts: 0, lastStatus: null, nextAttemptAt: since, waiting: 0 },
+      { ...common, id: 'evt_1', attempts: 2, lastStatus: 422, nextAttemptAt: null, waiting: 1 },
+      { ...common, id: 'evt_2', attempts: 0, lastStatus: null, nextAttemptAt: since, waiting: 0 },
+    ]);
+    const replayed = await call('POST', `${path}/replay`, { ids: ['evt_1', 'evt_9'] });
+    expect([replayed.status, replayed.body.webhookId, replayed.body.unknown]).to.deep.equal([
+      202,
+      webhookId,
+      ['evt_9'],
+    ]);
+    const { body: now } = await call('GET', `${path}/parked`);
+    expect((now.parked as object[])[1]).to.include({ id: 'evt_1', attempts: 0, waiting: 1 });
+    const times = { after: '2026-01-01T00:00:00Z', before: '2026-01-02T00:00:00Z' };
+    expect((await call('POST', `${path}/replay`, times)).status).to.equal(202);
+    for (const wrong of [
+      {},
+      { ids: [] },
+      { ids: ['a'], after: times.after },
+      { before: times.before },
+      { after: 'x' },
+    ]) {
+      expect((await call('POST', `${path}/replay`, wrong)).status, JSON.stringify(wrong)).to.equal(400);
+    }
+    expect((await call('GET', `${path}/parked?after=x`)).status).to.equal(400);
+    await call('DELETE', path);
   });
 
   it('are 50 in a workspace at most', async () => {

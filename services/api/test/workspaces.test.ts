@@ -44,6 +44,7 @@ const USE: readonly Request[] = [
   ['rotateWebhookSecret', 'POST /webhooks/WEBHOOK_ID/rotate', { json: {} }],
   ['pauseWebhook', 'POST /webhooks/WEBHOOK_ID/pause'],
   ['resumeWebhook', 'POST /webhooks/WEBHOOK_ID/resume'],
+  ['replayWebhook', 'POST /webhooks/WEBHOOK_ID/replay', { json: { after: '2026-01-01T00:00:00Z' } }],
 ];
 const LOOK: readonly Request[] = [
   // One that ends at once: it reads as GET /events does.
@@ -57,6 +58,7 @@ const LOOK: readonly Request[] = [
   ['listWebhooks', 'GET /webhooks'],
   ['showWebhook', 'GET /webhooks/WEBHOOK_ID'],
   ['listWebhookDeliveries', 'GET /webhooks/WEBHOOK_ID/deliveries'],
+  ['listParkedEvents', 'GET /webhooks/WEBHOOK_ID/parked'],
 ];
 const LEAVE: readonly Request[] = [
   ['deleteWebhook', 'DELETE /webhooks/WEBHOOK_ID'],

@@ -36,6 +36,11 @@ describe('webhooks on the command line', () => {
       expect(await cli(`webhooks pause ${webhookId}`)).to.include({ status: 'paused' });
       expect(await cli(`webhooks resume ${webhookId}`)).to.include({ status: 'active' });
       expect(await cli(`webhooks deliveries ${webhookId}`)).to.have.length(1);
+      expect(await cli(`webhooks parked ${webhookId}`)).to.deep.equal([]);
+      expect(await cli(`webhooks replay ${webhookId} evt_1 evt_2`)).to.deep.equal({
+        ...{ webhookId, unknown: ['evt_1', 'evt_2'] },
+      });
+      expect((await cli(`webhooks replay ${webhookId} --after 2026-01-01T00:00:00Z`)).unknown).to.deep.equal([]);
       const [listed, ...others] = await cli('webhooks list');
       expect(others).to.deep.equal([]);
       expect(listed).to.deep.include({ webhookId, url, types: ['send.finished', 'message.failed'] });

@@ -1,7 +1,7 @@
 import { OUTBOX_ENTRIES } from '@gateway/contracts/events/entry';
 import { WEBHOOK_STATUSES, type WebhookAttempt, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { addMetrics, counter, gauge, histogram, type Registry } from '@gateway/runtime/process/metrics';
-import { LANES, type Lane } from '@gateway/store/webhooks/delivering/deliveries';
+import { LANES, type Lane } from '@gateway/store/webhooks/delivering/lanes';
 import type { WebhookSurvey } from '@gateway/store/webhooks/survey-webhooks';
 
 const OUTCOMES = [

@@ -66,6 +66,7 @@ export const AUDIT_ACTIONS = [
   'webhook.secret_rotated',
   'webhook.paused',
   'webhook.resumed',
+  'webhook.replayed',
   'webhook.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

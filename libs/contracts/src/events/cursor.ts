@@ -27,6 +27,15 @@ export function compareEntries(a: string, b: string): number {
   return aMs! - bMs! || aNumber! - bNumber!;
 }
 
+export function comparePlaces(one: LogPlace, other: LogPlace): number {
+  return compareEntries(one.entry, other.entry) || one.offset - other.offset;
+}
+
+/** Of texts that are cursors. */
+export function compareCursors(one: string, other: string): number {
+  return comparePlaces(parseCursor(one)!, parseCursor(other)!);
+}
+
 export function entryAfter(id: string): string {
   const [ms, number] = id.split('-').map(Number) as [number, number];
   return `${ms}-${number + 1}`;

@@ -62,14 +62,27 @@ export const WEBHOOK_LIMITS = {
   keptAttempts: 200,
   /** Events of an endpoint that are put aside; then the oldest go. */
   maxParked: 10_000,
+  /** Asked for, and not done. */
+  maxReplays: 100,
 } as const;
 
 /** Names of headers that the owner of an endpoint may have sent: not those that are ours to set, or say how a request is to be read. */
 export const CUSTOM_HEADER =
   /^(?!(?:webhook-.*|content-.*|transfer-.*|proxy-.*|connection|host|upgrade|expect|te|trailer|keep-alive|accept-encoding|user-agent)$)[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i;
 
+/** What of the log was in one request. */
+export interface TellRange {
+  lane: 'prompt' | 'lists' | 'replay';
+  after: string;
+  to: string;
+  /** Keys of those whom it leaves out. */
+  without?: readonly string[];
+}
+
 /** One request to an endpoint. */
 export interface WebhookAttempt {
+  /** Without it, it cannot be found again: a test, or what was put aside. */
+  range?: TellRange;
   /** Its `webhook-id`: the same for all attempts of one delivery. */
   webhookId: string;
   atMs: number;

@@ -5,7 +5,7 @@ import type { Breaker } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_STATUSES, type WebhookId, type WebhookStatus } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '../core/store.js';
 import { listEventWorkspaces } from '../events/open-events.js';
-import { LANES, type LaneState } from './delivering/deliveries.js';
+import { LANES, type LaneState } from './delivering/lanes.js';
 
 /** All endpoints of the installation. */
 export interface WebhookSurvey {

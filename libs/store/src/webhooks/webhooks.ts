@@ -221,6 +221,7 @@ export async function deleteWebhook(store: Store, workspace: Workspace, id: Webh
     belongings: [
       ...[keys.webhookAttempts(id), keys.webhookAttemptTimes(id)],
       ...[keys.webhookParked(id), keys.webhookParkedDue(id), keys.webhookParkedSince(id)],
+      keys.webhookReplays(id),
     ],
   });
   await store.confirmWrites(keys.webhooks);

@@ -5,6 +5,7 @@ export const REFUSED = [
   'close-repeat',
   'create-webhook',
   'place-repeat',
+  'replay-webhook',
   'reserve-blob',
   'write-chunk',
 ];

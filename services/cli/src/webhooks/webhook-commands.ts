@@ -24,6 +24,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
 import { showTime } from '../output.js';
 import { addListenCommands } from './listen-commands.js';
+import { addParkedCommands } from './parked-commands.js';
 import { readTypes } from './read-types.js';
 import { addTriggerCommand } from './trigger-command.js';
 
@@ -35,7 +36,9 @@ interface CreateOptions {
   description?: string;
 }
 
-/** `webhooks create | list | show | test | rotate | pause | resume | deliveries | delete | listen | forward | trigger`. */
+/**
+ * `webhooks create | list | show | test | rotate | pause | resume | deliveries | parked | replay | delete | listen | forward | trigger`.
+ */
 export function addWebhookCommands(program: Command): void {
   const run = runner(program);
   const webhooks = program.command('webhooks').description('webhooks: endpoints that are told what happens');
@@ -72,6 +75,7 @@ export function addWebhookCommands(program: Command): void {
   withId('pause', 'post nothing more; what happens waits for 7 days', pause);
   withId('resume', 'go on where it was, after a pause or when it was disabled', resume);
   withId('deliveries', `show the last ${ATTEMPTS_SHOWN} requests and what came back`, deliveries);
+  addParkedCommands(webhooks, program);
   withId('delete', 'delete an endpoint, and all that waits for it', remove);
   addListenCommands(webhooks, program);
   addTriggerCommand(webhooks, program);

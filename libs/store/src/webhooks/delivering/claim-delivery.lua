@@ -5,5 +5,8 @@
 local status = redis.call('HGET', webhook_key, 'status')
 if status ~= 'active' and status ~= 'failing' then return 'idle' end
 local outcome, is_again = write_lane()
-if outcome == 'done' and not is_again then change_parked(before_changes + 1) end
-return outcome
+if outcome ~= 'done' or is_again then return outcome end
+change_parked(before_changes + 1)
+-- A replay that has come to its end.
+if after == '' then redis.call('LPOP', replays_key) end
+return 'done'

@@ -6,49 +6,14 @@ import { WEBHOOK_LIMITS, type WebhookAttempt, type WebhookId } from '@gateway/co
 import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../../core/scripts/define-script.js';
 import { oneOf, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
+import { LANES, type LaneState, type TellLane } from './lanes.js';
 import { type ParkedChange, type ParkedState, parkedKeys, toArguments } from './parked.js';
-
-/**
- * Beside each other, so that nothing urgent waits for a list: `prompt` is told at once (one-time passwords, small sends, what people
- * write, devices, opt-outs), of `lists` changes are gathered.
- */
-export const LANES = ['prompt', 'lists'] as const;
-export type Lane = (typeof LANES)[number];
-
-/** A part of a lane that is being told: up to here, without what was put aside: all that has one of these keys. */
-export interface LaneRange {
-  to: string;
-  without?: readonly string[];
-}
-
-/** What comes behind a claim, without all that has a key of what is in it; or of the claim itself what has this one key. */
-export type Probe = LaneRange | { only: string };
-
-/** From the cursor of a lane on. */
-export interface LaneClaim extends LaneRange {
-  /** How often something was answered that is no success. */
-  refusals: number;
-  /** Not again before, whatever becomes of other requests. */
-  notBeforeMs?: number;
-  /** Posted to find out whether only this one is refused. */
-  probe?: Probe;
-  /** The `refusals` when the last probe was refused, too. */
-  probedAt?: number;
-}
-
-/** Where a lane is in the log. */
-export interface LaneState {
-  /** All up to here has been told, or put aside. */
-  cursor: string;
-  claim?: LaneClaim;
-  /** No more than so many changes in a request: it had more, and that was too much. */
-  most?: number;
-}
+import { type Replay, stateOfReplay } from './replays.js';
 
 /** Longer than one request may take: until then no other process posts to the endpoint. */
 const LEASE_MS = 2 * WEBHOOK_LIMITS.timeoutMs;
 
-const KEYS = ['webhook', 'parked', 'due', 'since'] as const;
+const KEYS = ['webhook', 'parked', 'due', 'since', 'replays'] as const;
 const WRITES = {
   ...{ lane: text, token: text, leaseMs: number, before: text, after: text },
   ...{ parksAtMs: number, mostParked: number },
@@ -58,7 +23,7 @@ const REPLY = oneOf('done', 'fenced', 'idle');
 const takeStep = defineScript({
   name: 'take-webhook',
   whenFull: 'runs',
-  keys: ['webhook', 'parked'],
+  keys: ['webhook', 'parked', 'replays'],
   args: { token: text, leaseMs: number, '...lanes': text },
   reply: words,
 });
@@ -91,9 +56,12 @@ export interface TakenWebhook {
   hasParked: boolean;
   /** So many events that were put aside are lost, and that was not told. */
   lost: number;
+  /** The first of those that are asked for. */
+  replay?: Replay;
   /** As they are in Redis, exactly; '' for one that is new. */
-  stored: Record<Lane | 'parked', string>;
-  lanes: Record<Lane, LaneState>;
+  stored: Record<TellLane | 'parked', string>;
+  /** That of `replay` means nothing while there is none. */
+  lanes: Record<TellLane, LaneState>;
   parked: ParkedState;
 }
 
@@ -102,23 +70,32 @@ export async function takeWebhook(
   store: Store,
   { workspace, id, token }: Pick<TakenWebhook, 'workspace' | 'id' | 'token'>,
 ): Promise<TakenWebhook | 'gone' | 'idle' | 'taken'> {
-  const { webhook, parked } = parkedKeys(store, workspace, id);
-  const lanes = [...LANES, 'parked'];
-  const reply = await takeStep(store, { webhook, parked, token, leaseMs: LEASE_MS, lanes });
-  const [outcome, createdAtMs, breaker, parkedKeyCount, lost, prompt = '', lists = '', ofParked = ''] = reply;
+  const { webhook, parked, replays } = parkedKeys(store, workspace, id);
+  const lanes = [...LANES, 'replay', 'parked'];
+  const reply = await takeStep(store, { webhook, parked, replays, token, leaseMs: LEASE_MS, lanes });
+  const [outcome, createdAtMs, breaker, parkedKeyCount, lost, wanted, ...states] = reply;
+  const [prompt = '', lists = '', ofReplay = '', ofParked = ''] = states;
   if (outcome !== 'yours') return outcome as 'gone' | 'idle' | 'taken';
   // What happened in the same millisecond is for it.
+  const replay = wanted ? (JSON.parse(wanted) as Replay) : undefined;
   const first: LaneState = { cursor: `${Number(createdAtMs) - 1}-0` };
   return {
     ...{ workspace, id, token, breaker: breaker ? JSON.parse(breaker) : {} },
-    ...{ hasParked: Number(parkedKeyCount) > 0, lost: Number(lost), stored: { prompt, lists, parked: ofParked } },
-    lanes: { prompt: prompt ? JSON.parse(prompt) : first, lists: lists ? JSON.parse(lists) : first },
+    ...{ hasParked: Number(parkedKeyCount) > 0, lost: Number(lost) },
+    stored: { prompt, lists, replay: ofReplay, parked: ofParked },
+    ...(replay && { replay }),
+    lanes: {
+      prompt: prompt ? JSON.parse(prompt) : first,
+      lists: lists ? JSON.parse(lists) : first,
+      replay: ofReplay ? JSON.parse(ofReplay) : replay ? stateOfReplay(replay) : first,
+    },
     parked: ofParked ? JSON.parse(ofParked) : {},
   };
 }
 
 /** A lane as it is from now on, and what is put aside or taken from there with it. */
-export type LaneWrite = ({ lane: Lane; state: LaneState } | { lane: 'parked'; state: ParkedState }) & {
+/** A lane without a state has come to its end. */
+export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { lane: 'parked'; state: ParkedState }) & {
   changes?: readonly ParkedChange[];
   nowMs: number;
 };
@@ -163,15 +140,17 @@ function argumentsOf(store: Store, { workspace, id, token, stored }: TakenWebhoo
   const { lane, state, changes = [], nowMs } = write;
   return {
     ...parkedKeys(store, workspace, id),
-    ...{ lane, token, leaseMs: LEASE_MS, before: stored[lane], after: JSON.stringify(state) },
+    ...{ lane, token, leaseMs: LEASE_MS, before: stored[lane], after: toText(state) },
     ...{ parksAtMs: nowMs, mostParked: WEBHOOK_LIMITS.maxParked },
     changes: changes.flatMap((change): ScriptArgument[] => toArguments(change)),
   };
 }
 
+const toText = (state: object | undefined) => (state === undefined ? '' : JSON.stringify(state));
+
 function note(taken: TakenWebhook, { lane, state, changes = [] }: LaneWrite): void {
   if (changes.some(({ what }) => what === 'add')) taken.hasParked = true;
-  taken.stored[lane] = JSON.stringify(state);
-  if (lane === 'parked') taken.parked = state as ParkedState;
-  else taken.lanes[lane] = state as LaneState;
+  taken.stored[lane] = toText(state);
+  if (lane === 'parked') taken.parked = state;
+  else if (state) taken.lanes[lane] = state;
 }

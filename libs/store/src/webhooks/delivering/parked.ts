@@ -12,7 +12,7 @@ export interface ParkedEvent {
   /** Of the event, or of the change. */
   id: string;
   type: string;
-  /** Of a change: those of one device can be told together. */
+  /** Of a change: these can be told together. */
   device?: string;
 }
 
@@ -103,10 +103,70 @@ export async function readParked(
   });
 }
 
+/** In `listParked`. */
+export interface ParkedPlace {
+  sinceMs: number;
+  key: string;
+}
+
+const AT_ONCE = 500;
+
+/** One page, those first that have been there for longest. @param after the last one of the page before. */
+export async function listParked(
+  store: Store,
+  { workspace, id }: { workspace: Workspace; id: WebhookId },
+  { after, limit }: { after?: ParkedPlace | undefined; limit: number },
+): Promise<(Parked & ParkedPlace & { dueMs: number | null })[]> {
+  const { since, due } = parkedKeys(store, workspace, id);
+  const places: ParkedPlace[] = [];
+  let start = after ? await store.redis.zcount(since, '-inf', `(${after.sinceMs}`) : 0;
+  for (let isLast = false; !isLast && places.length < limit; start += AT_ONCE) {
+    const rows = await store.redis.zrange(since, `${start}`, `${start + AT_ONCE - 1}`, 'WITHSCORES');
+    for (let i = 0; i < rows.length; i += 2) {
+      const place = { key: rows[i]!, sinceMs: Number(rows[i + 1]) };
+      if (!after || comparePlaces(place, after) > 0) places.push(place);
+    }
+    isLast = rows.length < 2 * AT_ONCE;
+  }
+  const page = places.slice(0, limit);
+  const keys = page.map(({ key }) => key);
+  const parked = await readParked(store, { workspace, id }, keys);
+  const times = keys.length > 0 ? await store.redis.zmscore(due, ...keys) : [];
+  const found = new Map(parked.map((each) => [each.key, each]));
+  return page.flatMap((place, i) => {
+    const dueMs = Number(times[i] ?? 'Infinity');
+    const each = found.get(place.key);
+    return each ? [{ ...each, ...place, dueMs: Number.isFinite(dueMs) ? dueMs : null }] : [];
+  });
+}
+
+/** As Redis sorts them: keys are ASCII. */
+function comparePlaces(one: ParkedPlace, other: ParkedPlace): number {
+  if (one.sinceMs !== other.sinceMs || one.key === other.key) return one.sinceMs - other.sinceMs;
+  return one.key < other.key ? -1 : 1;
+}
+
+/** The keys of events with these ids. */
+export async function findParked(
+  store: Store,
+  place: { workspace: Workspace; id: WebhookId },
+  ids: ReadonlySet<string>,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (let after: ParkedPlace | undefined; found.size < ids.size; ) {
+    const page = await listParked(store, place, { after, limit: AT_ONCE });
+    for (const { key, events } of page) for (const event of events) if (ids.has(event.id)) found.set(event.id, key);
+    after = page.at(-1);
+    if (!after) break;
+  }
+  return found;
+}
+
 export function parkedKeys(store: Store, workspace: Workspace, id: WebhookId) {
   const keys = workspaceKeys(store.space, workspace);
   return {
     ...{ webhook: keys.webhook(id), parked: keys.webhookParked(id) },
     ...{ due: keys.webhookParkedDue(id), since: keys.webhookParkedSince(id) },
+    replays: keys.webhookReplays(id),
   };
 }

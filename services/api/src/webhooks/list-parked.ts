@@ -1,0 +1,105 @@
+import { listParked as list, type ParkedPlace } from '@gateway/store/webhooks/delivering/parked';
+import { readWebhook } from '@gateway/store/webhooks/webhooks';
+import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
+import type { Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import { foundWebhook } from './webhook-fields.js';
+
+interface ListQuery {
+  after?: string;
+  limit: number;
+}
+
+/** `GET /webhooks/{webhookId}/parked`: what an endpoint refuses. */
+export const listParked: Endpoint<ListQuery, Record<string, never>> = {
+  methods: ['get'],
+  path: '/webhooks/:webhookId/parked',
+  bucket: 'webhooks',
+  scope: 'webhooks',
+  ofWorkspace: true,
+  query: Joi.object<ListQuery>({
+    after: Joi.string()
+      .pattern(/^\d{1,15}\.[A-Za-z0-9_-]{1,40}$/)
+      .description('The `nextCursor` of the previous page.'),
+    limit: Joi.number().integer().min(1).max(100).default(50).description('Events per page.'),
+  }),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'listParkedEvents',
+    summary: 'List what a webhook refuses',
+    description:
+      'Events that were refused three times while other requests were taken, the oldest first. They are tried again by themselves, for ' +
+      '72 hours, and what follows for the same recipient waits behind them. 10,000 events of an endpoint are kept so; if there are more, ' +
+      'the oldest go, and the endpoint is told `events.gap`. For a short while after it was put aside, a request is here as a whole, until ' +
+      'the events that are refused are found.',
+    answer: {
+      status: 200,
+      description: 'One page of the list.',
+      body: Joi.object({
+        parked: Joi.array()
+          .items(
+            Joi.object({
+              id: Joi.string().required().description('Of the event, or of the change in `messages.updated`.'),
+              type: Joi.string().required(),
+              device: Joi.string().allow(null).required(),
+              since: Joi.string().required().description('ISO 8601.'),
+              attempts: Joi.number().integer().required().description('How often it was refused alone.'),
+              lastStatus: Joi.number()
+                .integer()
+                .allow(null)
+                .required()
+                .description('Of HTTP; `null`: not tried alone yet.'),
+              nextAttemptAt: Joi.string()
+                .allow(null)
+                .required()
+                .description('ISO 8601; `null`: it is not tried again by itself.'),
+              waiting: Joi.number()
+                .integer()
+                .required()
+                .description('Events of the same recipient that wait behind it.'),
+            }),
+          )
+          .required(),
+        nextCursor: Joi.string().allow(null).required().description('For the next page; null on the last one.'),
+      }),
+    },
+    errors: ['not_found'],
+  },
+
+  async handle({ params, query: { after, limit }, workspace }, { store }) {
+    const { id } = foundWebhook(await readWebhook(store, workspace, params.webhookId!));
+    const page = await list(
+      store,
+      { workspace, id },
+      { after: after === undefined ? after : fromCursor(after), limit: limit + 1 },
+    );
+    const last = page[limit - 1];
+    return {
+      status: 200,
+      body: {
+        parked: page.slice(0, limit).map(describe),
+        nextCursor: page.length > limit && last ? toCursor(last) : null,
+      },
+    };
+  },
+};
+
+type Parked = Awaited<ReturnType<typeof list>>[number];
+
+function describe({ sinceMs, dueMs, clock, events: [first, ...behind] }: Parked) {
+  const { id, type, device = null } = first!;
+  return {
+    ...{ id, type, device, since: iso(sinceMs), attempts: clock.failures ?? 0, lastStatus: clock.lastStatus ?? null },
+    ...{ nextAttemptAt: dueMs === null ? null : iso(dueMs), waiting: behind.length },
+  };
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+const toCursor = ({ sinceMs, key }: ParkedPlace) => `${Math.trunc(sinceMs)}.${key}`;
+
+function fromCursor(cursor: string): ParkedPlace {
+  const dot = cursor.indexOf('.');
+  return { sinceMs: Number(cursor.slice(0, dot)), key: cursor.slice(dot + 1) };
+}
