@@ -9,9 +9,10 @@ import { useTranslation } from 'react-i18next';
 import { disconnectDevice, makeDefault, removeDevice } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
+import { FormDialog } from '../../components/form-dialog.js';
 import { useFailureText } from '../../components/states/failure.js';
-import { NameDialog } from './name-dialog.js';
-import { PaceDialog } from './pace-dialog.js';
+import { NameForm } from './name-form.js';
+import { PaceForm } from './pace-form.js';
 
 type Asked = 'disconnect' | 'name' | 'pace' | 'remove';
 
@@ -45,8 +46,12 @@ export function DeviceActions({ view }: { view: DeviceView }) {
         </Button>
       )}
       <More view={view} isIdle={isIdle} ask={ask} />
-      <NameDialog view={view} opened={asked === 'name'} onClose={close} />
-      <PaceDialog view={view} opened={asked === 'pace'} onClose={close} />
+      <FormDialog title={t('device.rename')} opened={asked === 'name'} onClose={close}>
+        <NameForm view={view} onDone={close} />
+      </FormDialog>
+      <FormDialog title={t('device.changePace')} opened={asked === 'pace'} onClose={close}>
+        <PaceForm view={view} onDone={close} />
+      </FormDialog>
       <ConfirmDialog
         opened={asked === 'disconnect'}
         onClose={close}

@@ -1,13 +1,12 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
 import { paceDurationMs } from '@gateway/contracts/devices/pace';
-import { Group, Stack, Text, Title } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { Fact, Facts } from '../../components/facts.js';
 import { Moment, useTick } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
 import { StateMark } from '../../components/states/state-mark.js';
 import { toneOf, useReasonText } from '../devices/device-state-text.js';
-import classes from './device-facts.module.css';
 import { RestrictionNote } from './restriction-note.js';
 
 /** The state as a sentence, and what is known beside it. */
@@ -30,7 +29,7 @@ export function DeviceFacts({ view }: { view: DeviceView }) {
           </Text>
           {restriction && <RestrictionNote {...restriction} />}
         </Stack>
-        <dl className={classes.facts}>
+        <Facts>
           {accountName && accountName !== phone && (
             <Fact name={t('device.name')}>
               <bdi>{accountName}</bdi>
@@ -73,7 +72,7 @@ export function DeviceFacts({ view }: { view: DeviceView }) {
           <Fact name={t('device.created')}>
             <Moment ms={createdAtMs} />
           </Fact>
-        </dl>
+        </Facts>
       </Stack>
     </Panel>
   );
@@ -89,18 +88,5 @@ function Finish({ view: { status, reason, backlog, pace } }: { view: DeviceView 
     <Text size="xs" c="dimmed">
       {t('device.finish')} <Moment ms={Date.now() + leftMs} />
     </Text>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <Group className={classes.fact} justify="space-between" wrap="nowrap" gap="md">
-      <Text component="dt" size="sm" c="dimmed">
-        {name}
-      </Text>
-      <Text component="dd" size="sm" m={0} ta="end" miw={0} style={{ overflowWrap: 'anywhere' }}>
-        {children}
-      </Text>
-    </Group>
   );
 }

@@ -1,10 +1,10 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
-import { Anchor, Badge, Group, SimpleGrid, Skeleton, Stack } from '@mantine/core';
-import { Link, useParams } from '@tanstack/react-router';
-import { ChevronLeft } from 'lucide-react';
+import { Badge, Group, SimpleGrid, Skeleton, Stack } from '@mantine/core';
+import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useDevice } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
+import { BackLink } from '../../components/back-link.js';
 import { Page } from '../../components/page.js';
 import { Panel } from '../../components/panel.js';
 import { Loaded } from '../../components/states/loaded.js';
@@ -22,11 +22,7 @@ export function DevicePage() {
   const isNew = device.data === null;
   return (
     <Stack>
-      <Anchor component={Link} to="/devices" size="sm" maw={1160} mx="auto" w="100%">
-        <Group gap={4} component="span">
-          <ChevronLeft size={16} className="turns" aria-hidden /> {t('devices.title')}
-        </Group>
-      </Anchor>
+      <BackLink to="/devices" label={t('devices.title')} />
       {isNew ? (
         <Page title={id} about={t('link.makesDevice')}>
           <SimpleGrid cols={{ base: 1, md: 2 }}>

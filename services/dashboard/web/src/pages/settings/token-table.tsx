@@ -1,14 +1,16 @@
 import type { TokenView } from '@gateway/contracts/console/views';
-import { Button, Group, ScrollArea, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Button, Group, Table, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { revokeToken } from '../../api/tokens.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
 import { Moment } from '../../components/moment.js';
-import { Panel } from '../../components/panel.js';
 import { StateMark, type Tone } from '../../components/states/state-mark.js';
+import { TablePanel } from '../../components/tables/table-panel.js';
 
 const TONES = { active: 'good', revoked: 'idle', expired: 'idle' } as const satisfies Record<TokenView['state'], Tone>;
+
+const COLUMNS = ['name', 'state', 'device', 'scopes', 'created', 'lastUsed', 'expires'] as const;
 
 interface TokenTableProps {
   tokens: readonly TokenView[];
@@ -25,30 +27,17 @@ export function TokenTable({ tokens, chosen }: TokenTableProps) {
     setAsking(true);
   };
   return (
-    <Panel p={0}>
-      <ScrollArea scrollbars="x" tabIndex={0} aria-label={t('tokens.title')} role="region">
-        <Table miw={820} verticalSpacing="sm" horizontalSpacing="lg" aria-label={t('tokens.title')}>
-          <Table.Thead>
-            <Table.Tr>
-              {(['name', 'state', 'device', 'scopes', 'created', 'lastUsed', 'expires'] as const).map((column) => (
-                <Table.Th key={column}>
-                  <Text span size="xs" c="dimmed" fw={520}>
-                    {t(`tokens.columns.${column}`)}
-                  </Text>
-                </Table.Th>
-              ))}
-              <Table.Th>
-                <VisuallyHidden>{t('tokens.revoke')}</VisuallyHidden>
-              </Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {tokens.map((token) => (
-              <Row key={token.keyId} token={token} isChosen={token.keyId === chosen} onRevoke={() => ask(token)} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </ScrollArea>
+    <>
+      <TablePanel
+        label={t('tokens.title')}
+        columns={COLUMNS.map((column) => t(`tokens.columns.${column}`))}
+        deeds={t('tokens.revoke')}
+        minWidth={820}
+      >
+        {tokens.map((token) => (
+          <Row key={token.keyId} token={token} isChosen={token.keyId === chosen} onRevoke={() => ask(token)} />
+        ))}
+      </TablePanel>
       <ConfirmDialog
         opened={isAsking}
         onClose={() => setAsking(false)}
@@ -57,7 +46,7 @@ export function TokenTable({ tokens, chosen }: TokenTableProps) {
         deed={t('tokens.revoke')}
         onConfirm={() => revokeToken(leaving?.keyId ?? '')}
       />
-    </Panel>
+    </>
   );
 }
 
