@@ -39,4 +39,20 @@ describe('the audit log of what programs change', () => {
     expect(new Set(entries.map(({ user }) => user))).to.deep.equal(new Set([`shop program (${keyId})`]));
     expect(entries.every(({ requestId }) => /^req_/.test(requestId ?? ''))).to.equal(true);
   });
+
+  it('tells of webhooks too, and not of what was the same already', async () => {
+    const { value: token } = await api.newToken({ scopes: ['webhooks'] });
+    const call = async (method: string, path: string, json?: object) =>
+      (await api.call(method, `/webhooks${path}`, { token, ...(json && { json }) })).body;
+    const { webhookId: id } = await call('POST', '', { url: 'https://example.com/' });
+    await call('PATCH', `/${id}`, { gatherSeconds: 5 });
+    await call('POST', `/${id}/pause`);
+    await call('POST', `/${id}/resume`);
+    await call('POST', `/${id}/rotate`, {});
+    for (let times = 0; times < 2; times++) await call('DELETE', `/${id}`);
+    const entries = await listAudit(space.store);
+    expect(entries.map(({ action, target }) => [action, target]).reverse()).to.deep.equal(
+      ['created', 'changed', 'paused', 'resumed', 'secret_rotated', 'deleted'].map((what) => [`webhook.${what}`, id]),
+    );
+  });
 });

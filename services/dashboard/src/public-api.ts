@@ -18,9 +18,9 @@ interface PublicApiDeps {
 interface ApiCall {
   /** In whose name. */
   user: string;
-  /** Without it the call is one of the whole workspace: opt-outs. */
+  /** Without it the call is one of the whole workspace: opt-outs, webhooks. */
   device?: DeviceId;
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the API's own path, with its query. */
   path: string;
   json?: unknown;
@@ -46,7 +46,7 @@ const SPARE_MS = 60_000;
 const PATIENCE_MS = 40_000;
 /** `admin`: it cancels what programs have sent. */
 const SCOPES_OF_DEVICE: readonly ApiTokenScope[] = ['connect', 'read', 'send', 'admin'];
-const SCOPES_OF_WORKSPACE: readonly ApiTokenScope[] = ['opt-outs'];
+const SCOPES_OF_WORKSPACE: readonly ApiTokenScope[] = ['opt-outs', 'webhooks'];
 
 /**
  * What the public API can do, the console does through it, as its first customer: no rule of it is written twice. It shows

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import { REASONS } from '@gateway/contracts/devices/device-state';
 import { RESTRICTIONS } from '@gateway/contracts/devices/restriction';
@@ -12,8 +12,11 @@ const FORM = new RegExp(`_(${FORMS.join('|')})$`);
 
 /** Texts by their whole key. */
 function readTexts(language: string): Map<string, string> {
-  const path = join(ROOT, `services/dashboard/web/src/texts/${language}.json`);
-  return new Map(flatten(JSON.parse(readFileSync(path, 'utf8'))));
+  const folder = join(ROOT, 'services/dashboard/web/src/texts');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => basename(file) === `${language}.json`,
+  );
+  return new Map(files.flatMap((file) => flatten(JSON.parse(readFileSync(join(folder, file), 'utf8')))));
 }
 
 function flatten(node: object, before = ''): [string, string][] {

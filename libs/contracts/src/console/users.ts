@@ -63,6 +63,8 @@ export const AUDIT_ACTIONS = [
   'workspace.limited',
   'workspace.deleted',
   'webhook.created',
+  'webhook.changed',
+  'webhook.tested',
   'webhook.secret_rotated',
   'webhook.paused',
   'webhook.resumed',

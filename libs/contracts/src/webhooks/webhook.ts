@@ -103,3 +103,7 @@ export function wasTaken({ status }: Pick<WebhookAttempt, 'status'>): boolean {
 export function makeWebhookId(): WebhookId {
   return `wh_${toBase32(randomBytes(10))}`;
 }
+
+export function isWebhookId(value: string): value is WebhookId {
+  return /^wh_[0-9a-hjkmnp-tv-z]{16}$/.test(value);
+}

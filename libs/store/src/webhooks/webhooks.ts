@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { toBase32 } from '@gateway/contracts/base32';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { Breaker } from '@gateway/contracts/webhooks/breaker';
 import { makeWebhookSecret, type SigningSecret, schemeOf, secretsAt } from '@gateway/contracts/webhooks/signature';
 import {
   DEFAULT_WEBHOOK_SETTINGS,
@@ -56,6 +57,8 @@ export interface Webhook {
   createdAtMs: number;
   /** When its URL passed the test. */
   verifiedAtMs?: number;
+  /** Since when each attempt failed. */
+  failingSinceMs?: number;
   /** Another one after each change. */
   revision: string;
 }
@@ -82,9 +85,10 @@ export async function createWebhook(store: Store, workspace: Workspace, wanted: 
 /** `undefined` when there is none. Throws `UnknownKeyError` when its key is not configured here. */
 export async function readWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<Webhook | undefined> {
   const key = workspaceKeys(store.space, workspace).webhook(id);
-  const { status, settings, target, secrets, createdAtMs, verifiedAtMs, revision } =
+  const { status, settings, target, secrets, createdAtMs, verifiedAtMs, revision, breaker } =
     await store.redis.hgetallBuffer(key);
   if (!status) return undefined;
+  const { sinceMs } = JSON.parse(breaker?.toString() || '{}') as Breaker;
   return {
     id,
     status: status.toString() as WebhookStatus,
@@ -94,6 +98,7 @@ export async function readWebhook(store: Store, workspace: Workspace, id: Webhoo
     secrets: open(store, key, 'secrets', secrets!),
     createdAtMs: Number(createdAtMs),
     ...(verifiedAtMs && { verifiedAtMs: Number(verifiedAtMs) }),
+    ...(sinceMs !== undefined && { failingSinceMs: sinceMs }),
     revision: revision!.toString(),
   };
 }

@@ -32,6 +32,7 @@ export const changeWebhook: Endpoint<Record<string, never>, Partial<WebhookBody>
     const wanted = { settings, ...(Object.keys(target).length > 0 && { target }) };
     const changed = foundWebhook(await change(store, workspace, params.webhookId!, wanted));
     logger.info('webhook changed', { webhookId: changed.id });
-    return { status: 200, body: describeWebhook(changed) };
+    const audit = { action: 'webhook.changed', target: changed.id } as const;
+    return { status: 200, body: describeWebhook(changed), audit };
   },
 };

@@ -61,7 +61,8 @@ export const createWebhook: Endpoint<Record<string, never>, CreateBody> = {
     });
     if (made === 'full') throw new ApiError('webhooks_full');
     logger.info('webhook created', { webhookId: made.id, host: shownHost(new URL(url).hostname) });
-    return { status: 201, body: { ...describeWebhook(made), secret: verifierOf(secret) } };
+    const audit = { action: 'webhook.created', target: made.id } as const;
+    return { status: 201, body: { ...describeWebhook(made), secret: verifierOf(secret) }, audit };
   },
 };
 

@@ -35,6 +35,7 @@ export const deleteWebhook: Endpoint<Nothing, Nothing> = {
     const webhookId = params.webhookId!;
     const deleted = await remove(store, workspace, webhookId);
     if (deleted) logger.info('webhook deleted', { webhookId });
-    return { status: 200, body: { webhookId, deleted } };
+    const audit = { action: 'webhook.deleted', target: webhookId } as const;
+    return { status: 200, body: { webhookId, deleted }, ...(deleted && { audit }) };
   },
 };

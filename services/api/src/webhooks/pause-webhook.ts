@@ -34,7 +34,8 @@ export const pauseWebhook: Endpoint<Nothing, Nothing> = {
   async handle({ params, workspace, logger }, deps) {
     const paused = foundWebhook(await store.pauseWebhook(deps.store, workspace, params.webhookId!));
     logger.info('webhook paused', { webhookId: paused.id });
-    return { status: 200, body: describeWebhook(paused) };
+    const audit = { action: 'webhook.paused', target: paused.id } as const;
+    return { status: 200, body: describeWebhook(paused), audit };
   },
 };
 
@@ -53,6 +54,7 @@ export const resumeWebhook: Endpoint<Nothing, Nothing> = {
   async handle({ params, workspace, logger }, deps) {
     const resumed = foundWebhook(await store.resumeWebhook(deps.store, workspace, params.webhookId!));
     logger.info('webhook resumed', { webhookId: resumed.id });
-    return { status: 200, body: describeWebhook(resumed) };
+    const audit = { action: 'webhook.resumed', target: resumed.id } as const;
+    return { status: 200, body: describeWebhook(resumed), audit };
   },
 };

@@ -45,6 +45,8 @@ export const rotateSecret: Endpoint<Record<string, never>, RotateBody> = {
     const wanted = { overlapHours: body.overlapHours, nowMs: clock.nowMs() };
     const webhook = foundWebhook(await rotate(store, workspace, params.webhookId!, wanted));
     logger.info('webhook secret rotated', { webhookId: webhook.id, overlapHours: body.overlapHours });
-    return { status: 200, body: { ...describeWebhook(webhook), secret: verifierOf(webhook.secrets[0]!.secret) } };
+    const secret = verifierOf(webhook.secrets[0]!.secret);
+    const audit = { action: 'webhook.secret_rotated', target: webhook.id } as const;
+    return { status: 200, body: { ...describeWebhook(webhook), secret }, audit };
   },
 };

@@ -2,6 +2,7 @@ import { type OverviewHours, readOverviewHours } from '@gateway/contracts/consol
 import type { SendView } from '@gateway/contracts/console/send-views';
 import type { UserRole } from '@gateway/contracts/console/users';
 import type { DeviceView } from '@gateway/contracts/console/views';
+import type { WebhookPage, WebhookView } from '@gateway/contracts/console/webhook-views';
 import type { Doorbell } from '@gateway/contracts/doorbell';
 import { isDeviceId, parseMessageId } from '@gateway/contracts/ids';
 import { listDevices } from '@gateway/store/devices/devices';
@@ -11,6 +12,7 @@ import { type CommonDeps, readCommon, readDeviceView, showTo } from '../views/de
 import type { OverviewReader } from '../views/overview.js';
 import { findSend, readSendView, summarize } from '../views/send-view.js';
 import { describeToken } from '../views/token-view.js';
+import { readWebhookPage, readWebhookViews, showPageTo, showWebhookTo } from '../views/webhook-view.js';
 import type { Topic } from './topic.js';
 
 export interface TopicDeps extends CommonDeps {
@@ -18,7 +20,10 @@ export interface TopicDeps extends CommonDeps {
   overview: OverviewReader;
 }
 
-/** `overview.<hours>`, `devices`, `messages`, `device.<id>`, `send.<message id>` and `token.<key id>`; `undefined` for other names. */
+/**
+ * `overview.<hours>`, `devices`, `messages`, `device.<id>`, `send.<message id>`, `token.<key id>`,
+ * `webhooks` and `webhook.<id>`; `undefined` for other names.
+ */
 export function makeTopic(name: string, deps: TopicDeps): Topic | undefined {
   const [kind, id, ...rest] = name.split('.');
   if (rest.length > 0) return undefined;
@@ -29,6 +34,8 @@ export function makeTopic(name: string, deps: TopicDeps): Topic | undefined {
   if (kind === 'messages' && id === undefined) return messagesTopic(deps);
   if (kind === 'send' && id !== undefined && parseMessageId(id)) return sendTopic(id, deps);
   if (kind === 'token' && id !== undefined) return tokenTopic(id, deps);
+  if (kind === 'webhooks' && id === undefined) return webhooksTopic(deps);
+  if (kind === 'webhook' && id !== undefined) return webhookTopic(id, deps);
   return undefined;
 }
 
@@ -139,5 +146,33 @@ function tokenTopic(keyId: string, { store, workspace, nowMs }: TopicDeps): Topi
       const token = await findApiToken(store, workspace, keyId);
       return token ? describeToken(token, nowMs()) : null;
     },
+  };
+}
+
+/** All endpoints, of which a workspace has few. */
+function webhooksTopic(deps: TopicDeps): Topic {
+  return {
+    role: 'viewer',
+    everyMs: 5_000,
+    isRungBy: () => false,
+    read: () => readWebhookViews(deps),
+    show: (role, all) => (all as WebhookView[]).map((view) => showWebhookTo(role, view)),
+  };
+}
+
+function webhookTopic(id: string, deps: TopicDeps): Topic {
+  let isThere = true;
+  return {
+    role: 'viewer',
+    get everyMs() {
+      return isThere ? 2_000 : ABSENT_MS;
+    },
+    isRungBy: () => false,
+    async read() {
+      const page = await readWebhookPage(deps, id);
+      isThere = page !== null;
+      return page;
+    },
+    show: (role, page) => page && showPageTo(role, page as WebhookPage),
   };
 }

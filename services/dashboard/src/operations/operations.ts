@@ -13,6 +13,16 @@ import { showPhone } from './show-phone.js';
 import { setPassword, showMe, signIn, signInByLink, signOut, signOutEverywhere } from './sign-in.js';
 import { createToken, listTokens, revokeToken } from './tokens.js';
 import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './users.js';
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  pauseWebhook,
+  resumeWebhook,
+  rotateWebhook,
+  testWebhook,
+} from './webhooks/change-webhooks.js';
+import { listWebhooks, listWebhookTypes, showWebhook } from './webhooks/webhooks.js';
 
 /** All that the page can ask for. */
 export const OPERATIONS: readonly Operation[] = [
@@ -24,5 +34,8 @@ export const OPERATIONS: readonly Operation[] = [
   showPhone,
   ...[listTokens, createToken, revokeToken],
   ...[listOptOuts, findOptOut, addOptOuts, liftOptOut],
+  // The types before the ids.
+  ...[listWebhooks, listWebhookTypes, showWebhook, createWebhook, changeWebhook, deleteWebhook],
+  ...[testWebhook, rotateWebhook, pauseWebhook, resumeWebhook],
   ...[listUsers, createUser, makeUserLink, setUserRole, removeUser, listAudit],
 ];

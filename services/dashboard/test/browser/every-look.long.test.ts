@@ -33,6 +33,9 @@ describe('every page of the console, in every look', () => {
         ['/devices/hostile', 'main button[aria-haspopup=menu]', '[role=menuitem]:has(.lucide-pencil)'],
         ['/devices/hostile', 'main button[aria-haspopup=menu]', '[role=menuitem]:has(.lucide-gauge)'],
         ['/settings/api', 'main button:has(svg.lucide-plus)'],
+        ['/settings/webhooks', 'main button:has(svg.lucide-plus)'],
+        ['/settings/webhooks/WEBHOOK', 'main button[aria-haspopup=menu]', '[role=menuitem]:has(.lucide-pencil)'],
+        ['/settings/webhooks/WEBHOOK', 'main button[aria-haspopup=menu]', '[role=menuitem]:has(.lucide-key-round)'],
         ['/devices/hostile', 'main button:not(:has(svg))'],
       ] as const) {
         await openFully(page, stage.dashboard, path);

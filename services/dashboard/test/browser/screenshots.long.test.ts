@@ -6,6 +6,7 @@ import { linkDevice, ownDevice } from '../../../api/test/support/device-owner.js
 import { BUILT_PAGE, shoot, useBrowser } from '../support/browser-page.js';
 import { openFully } from '../support/inspect-pages.js';
 import { makeSend } from '../support/make-send.js';
+import { makeWebhook } from '../support/make-webhook.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
 const SHOTS = [
@@ -19,6 +20,8 @@ const SHOTS = [
   { name: 'message', path: '/messages/MESSAGE', width: 1440 },
   { name: 'message-ar-dark', path: '/messages/MESSAGE', language: 'ar', scheme: 'dark' },
   { name: 'new-message', path: '/messages/new?again=MESSAGE' },
+  { name: 'webhook', path: '/settings/webhooks/WEBHOOK' },
+  { name: 'webhooks-320-ar-dark', path: '/settings/webhooks', language: 'ar', scheme: 'dark', width: 320 },
   { name: 'tokens-dark', path: '/settings/api', scheme: 'dark' },
 ] as const;
 const ORDER = { text: 'Your order is ready.' };
@@ -49,6 +52,20 @@ describe('the screenshots of the console', () => {
     await requestLink(store, inMain('support'), { attemptId: makeAttemptId(), method: 'qrCode', forceNew: false });
     const code = `2@${'Zm9yIHRoZSBwaG9uZSBhbG9uZQ'.repeat(8)}`;
     await support.observe({ status: 'connecting', reason: 'linking', code, codeExpiresAtMs: Date.now() + 60_000 });
+    const shop = { description: 'Web shop' };
+    await makeWebhook(store, {
+      url: 'https://shop.example.com/hooks/messages',
+      settings: shop,
+      answers: [200, 503, 503, 200, 200],
+    });
+    const desk = { description: 'Help desk', types: ['message.received'], devices: ['support'] };
+    await makeWebhook(store, {
+      url: 'https://desk.example.com/in',
+      settings: desk,
+      answers: [200, 503, 503],
+      isFailing: true,
+    });
+    await makeWebhook(store, { url: 'https://new.example.com/hooks' });
     await createApiToken(store, 'main', { name: 'web shop' });
     await createApiToken(store, 'main', { name: 'ticket machine', device: 'events', scopes: ['send', 'read'] });
   });

@@ -1,10 +1,12 @@
 import type { Store } from '@gateway/store/core/store';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
+import { listWebhooks } from '@gateway/store/webhooks/webhooks';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import type { Page } from 'playwright-core';
 import { linkDevice } from '../../../api/test/support/device-owner.js';
 import { findBarriers, overflowOf } from './browser-page.js';
 import { makeSend } from './make-send.js';
+import { makeWebhook } from './make-webhook.js';
 import type { TestDashboard } from './test-dashboard.js';
 
 /** Every page there is, with something on it after `fillConsole`. A new one belongs here. */
@@ -12,6 +14,7 @@ const PAGES = [
   ...['/sign-in', '/overview', '/devices', '/devices/hostile', '/devices/brand-new'],
   ...['/devices/hostile/history', '/devices/brand-new/history'],
   ...['/messages', '/messages?status=failed', '/messages/MESSAGE', '/messages/new', '/messages/new?again=MESSAGE'],
+  ...['/settings/webhooks', '/settings/webhooks/WEBHOOK'],
   ...['/settings/api', '/settings/users', '/settings/sessions', '/settings/audit'],
 ];
 
@@ -21,13 +24,22 @@ export async function fillConsole(store: Store): Promise<void> {
   const name = '<img src=x onerror=alert(1)>\u202Egnp';
   await owner.observe({ status: 'connected', phone: '447700900123', name }, 'linked');
   await makeSend(store, owner, { count: 50, text: name });
+  const hostile = { description: name, devices: ['hostile'] };
+  await makeWebhook(store, {
+    url: 'https://hooks.example.com/x',
+    settings: hostile,
+    answers: [200, 500],
+    isFailing: true,
+  });
   await createApiToken(store, 'main', { name: '=HYPERLINK("https://evil.example")\u202E', device: 'hostile' });
 }
 
-/** Opens a page and waits until all of it is there. `MESSAGE` in its path stands for the newest send. */
+/** Opens a page and waits until all of it is there. In its path `MESSAGE` stands for the newest send, and `WEBHOOK` for the first webhook. */
 export async function openFully(page: Page, dashboard: TestDashboard, path: string): Promise<void> {
   const [newest] = path.includes('MESSAGE') ? (await listSends(dashboard.store, 'main', { limit: 1 })).sends : [];
-  await page.goto(`${dashboard.origin}/console${path.replace('MESSAGE', newest?.send.messageId ?? '')}`);
+  const [first] = path.includes('WEBHOOK') ? await listWebhooks(dashboard.store, 'main') : [];
+  const shown = path.replace('MESSAGE', newest?.send.messageId ?? '').replace('WEBHOOK', first?.id ?? '');
+  await page.goto(`${dashboard.origin}/console${shown}`);
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
 }

@@ -17,6 +17,7 @@ import { meQuery } from '../api/session.js';
 import { NotFound, PageFailure } from '../components/states/failure.js';
 import { KINDS, STATUSES } from '../pages/messages/filter-values.js';
 import { SignInPage } from '../pages/sign-in/sign-in-page.js';
+import { withTexts } from './language.js';
 
 const root = createRootRoute({ component: Outlet });
 
@@ -81,6 +82,21 @@ const tokens = createRoute({
   // Of a token that was found: its row is shown.
   validateSearch: ({ key }: Record<string, unknown>): { key?: string } => (typeof key === 'string' ? { key } : {}),
   component: lazyRouteComponent(() => import('../pages/settings/tokens-page.js'), 'TokensPage'),
+});
+
+const webhooks = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/webhooks',
+  component: lazyRouteComponent(
+    () => withTexts('webhooks', import('../pages/webhooks/webhooks-page.js')),
+    'WebhooksPage',
+  ),
+});
+
+const webhook = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/webhooks/$webhook',
+  component: lazyRouteComponent(() => withTexts('webhooks', import('../pages/webhook/webhook-page.js')), 'WebhookPage'),
 });
 
 const users = createRoute({
@@ -153,6 +169,8 @@ const PAGES = [
   message,
   optOuts,
   tokens,
+  webhooks,
+  webhook,
   users,
   sessions,
   audit,

@@ -8,12 +8,18 @@ import {
   ScrollText,
   Smartphone,
   Users,
+  Webhook,
 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../../api/session.js';
 
 export interface ShellPage {
-  to: '/overview' | '/devices' | '/messages' | '/opt-outs' | `/settings/${'api' | 'users' | 'audit' | 'sessions'}`;
+  to:
+    | '/overview'
+    | '/devices'
+    | '/messages'
+    | '/opt-outs'
+    | `/settings/${'api' | 'webhooks' | 'users' | 'audit' | 'sessions'}`;
   icon: LucideIcon;
   label: string;
   isSetting: boolean;
@@ -23,8 +29,10 @@ export interface ShellPage {
 export function usePages(): ShellPage[] {
   const { t } = useTranslation();
   const { role } = useMe().user;
+  const webhooks: ShellPage = { to: '/settings/webhooks', icon: Webhook, label: t('webhooks.title'), isSetting: true };
   const forAdmins: ShellPage[] = [
     { to: '/settings/api', icon: KeyRound, label: t('tokens.nav'), isSetting: true },
+    webhooks,
     { to: '/settings/users', icon: Users, label: t('users.title'), isSetting: true },
     { to: '/settings/audit', icon: ScrollText, label: t('audit.title'), isSetting: true },
   ];
@@ -33,7 +41,7 @@ export function usePages(): ShellPage[] {
     { to: '/devices', icon: Smartphone, label: t('devices.title'), isSetting: false },
     { to: '/messages', icon: MessagesSquare, label: t('messages.title'), isSetting: false },
     { to: '/opt-outs', icon: BellOff, label: t('optOuts.title'), isSetting: false },
-    ...(role === 'admin' ? forAdmins : []),
+    ...(role === 'admin' ? forAdmins : [webhooks]),
     { to: '/settings/sessions', icon: MonitorSmartphone, label: t('sessions.title'), isSetting: true },
   ];
 }

@@ -1,0 +1,41 @@
+import type { WebhookAttempt, WebhookId, WebhookSettings, WebhookStatus } from '../webhooks/webhook.js';
+
+/** What the page shows of an endpoint: never its secret, nor the values of its headers. Times in ms since 1970. */
+export interface WebhookView extends WebhookSettings {
+  id: WebhookId;
+  status: WebhookStatus;
+  /** Of its URL, with the port. */
+  host: string;
+  /** A path may be a secret: not for viewers. */
+  url?: string;
+  /** Names. */
+  headers: readonly string[];
+  createdAtMs: number;
+  /** When its URL passed the test. */
+  verifiedAtMs?: number;
+  /** Since when each attempt failed. */
+  failingSinceMs?: number;
+  /** The last 2xx among its latest requests. */
+  lastSuccessAtMs?: number;
+  /** Until then requests are signed with the former secret, too. */
+  rotatedUntilMs?: number;
+}
+
+/** One endpoint, with its latest requests. */
+export interface WebhookPage {
+  webhook: WebhookView;
+  /** The newest first. What an endpoint answered is empty for viewers. */
+  deliveries: readonly DeliveryView[];
+}
+
+export interface DeliveryView extends WebhookAttempt {
+  /** Which attempt of the same request it was, as far as they are known: 1 is the first. */
+  attempt: number;
+}
+
+/** What came back from a test. */
+export interface TestResult extends Pick<WebhookAttempt, 'tookMs' | 'status' | 'error' | 'answer'> {
+  delivered: boolean;
+  /** Of the endpoint now. */
+  webhookStatus: WebhookStatus;
+}

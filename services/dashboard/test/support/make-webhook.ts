@@ -1,0 +1,40 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
+import { DEFAULT_WEBHOOK_SETTINGS, type WebhookId, type WebhookSettings } from '@gateway/contracts/webhooks/webhook';
+import type { Store } from '@gateway/store/core/store';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { createWebhook } from '@gateway/store/webhooks/webhooks';
+
+interface MadeWebhook {
+  url: string;
+  settings?: Partial<WebhookSettings>;
+  /** What it answered, the oldest first, a minute apart. With a 2xx among them it is active. */
+  answers?: readonly number[];
+  isFailing?: boolean;
+}
+
+/** An endpoint with a past. */
+export async function makeWebhook(store: Store, wanted: MadeWebhook): Promise<WebhookId> {
+  const { url, settings, answers = [], isFailing = false } = wanted;
+  const made = await createWebhook(store, 'main', {
+    settings: { ...DEFAULT_WEBHOOK_SETTINGS, ...settings },
+    target: { url, headers: { Authorization: 'Bearer secret' } },
+    secrets: [{ secret: makeWebhookSecret('v1') }],
+  });
+  if (made === 'full') throw new Error('full');
+  const { id, revision } = made;
+  for (const [index, status] of answers.entries()) {
+    const atMs = Date.now() - (answers.length - index) * 60_000;
+    const answer = status < 300 ? '' : '{"error":"<b>try later</b>"}';
+    // Those that fail in a row, and the success after them, are attempts of one request.
+    const request = answers.slice(0, index).filter((each) => each < 300).length;
+    const webhookId = `evt_01k9${String(request).padStart(22, '0')}`;
+    const attempt = { webhookId, atMs, tookMs: 31 + index, status, error: null, answer };
+    await recordAttempt(store, 'main', id, { attempt, verifiesRevision: status < 300 ? revision : undefined });
+  }
+  if (isFailing) {
+    const breaker = JSON.stringify({ failures: 2, sinceMs: Date.now() - 2 * 60_000 });
+    await store.redis.hset(workspaceKeys(store.space, 'main').webhook(id), { status: 'failing', breaker });
+  }
+  return id;
+}
