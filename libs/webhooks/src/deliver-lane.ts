@@ -4,8 +4,9 @@ import { WEBHOOK_LIMITS, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked';
-import type { Told } from './feed.js';
-import { type Answered, type LaneOutcome, post, type Work, wasRefused } from './work.js';
+import type { FeedRange, Told } from './feed.js';
+import { type PostedTold, postTold } from './post-told.js';
+import { type LaneOutcome, type Work, wasRefused } from './work.js';
 
 /**
  * A lane posts what comes next in the log, until it is taken. What was refused three times may be what no server likes, or the server may
@@ -21,6 +22,8 @@ const EARLY_PROBES = 3;
 /** A probe is looked for in so many requests behind the one that is refused. */
 const PROBE_REQUESTS = 20;
 const TOO_LARGE = 413;
+/** Where several requests are made at a time, each place has so many until all are settled. */
+const IN_TURN = 5;
 
 export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutcome> {
   if (lane === 'replay' && !given.taken.replay) return 'quiet';
@@ -60,7 +63,7 @@ function inLane(work: Work, lane: TellLane): LaneWork {
 }
 
 /** Where the next request ends; that of a replay at the end of it. */
-async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, range: { after: string; most: number }) {
+async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, range: FeedRange) {
   const to = await deps.feed.findEnd(webhook, source, range);
   if (lane !== 'replay' || !taken.replay) return to;
   const last = 'request' in taken.replay ? taken.replay.request.to : taken.replay.to;
@@ -77,7 +80,9 @@ const wantsProbe = ({ probe, probes = 0, refusals }: LaneClaim): boolean => prob
 async function claimNext(work: LaneWork): Promise<LaneClaim | 'quiet' | 'taken' | 'more'> {
   const { deps, webhook, taken, lane, source } = work;
   const state = taken.lanes[lane];
-  const to = await findEnd(work, { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges });
+  const { concurrency } = webhook.settings;
+  const alone = concurrency === 1 ? 1 : concurrency * IN_TURN;
+  const to = await findEnd(work, { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges, alone });
   if (to === undefined) return lane === 'replay' ? endReplay(work) : 'quiet';
   const aside = taken.hasParked
     ? await whatFollows(work, await deps.feed.read(webhook, source, { after: state.cursor, to }))
@@ -114,9 +119,12 @@ async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutco
   if (!answered) return 'taken';
   const { nowMs, outcome } = answered;
   const { to, without } = claim;
-  const attempt = { ...answered.attempt, range: { lane: source, after: cursor, to, ...(without && { without }) } };
+  const isOneRequest = told.length === 1 || isTogether(told);
+  const range = { lane: source, after: cursor, to, ...(without && { without }) };
+  const attempt = { ...answered.attempt, ...(isOneRequest && { range }) };
   // What is one entry of the log cannot be cut.
-  const isCut = attempt.status === TOO_LARGE && told.length > 1 && (most === undefined || told.length <= most);
+  const isCut =
+    attempt.status === TOO_LARGE && told.length > 1 && isTogether(told) && (most === undefined || told.length <= most);
   if (isCut && !claim.without) {
     const state = { cursor, most: Math.floor(told.length / 2) };
     const isSettled = await settleDelivery(deps.store, taken, { lane, state, nowMs }, { attempt, outcome: CALM });
@@ -127,12 +135,14 @@ async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutco
   return outcome.status === 'active' ? 'more' : 'waiting';
 }
 
-async function postIn(work: LaneWork, told: readonly Told[]): Promise<Answered | undefined> {
-  const delivery = work.deps.feed.pack(work.webhook, told);
-  const answered = await post(work, delivery);
-  if (answered && wasTaken(answered.attempt) && work.lane !== 'replay')
-    work.deps.counts.observeTold(work.lane, answered.nowMs - delivery.atMs);
-  return answered;
+const isTogether = (told: readonly Told[]): boolean => told[0]?.parks.device !== undefined;
+
+function postIn(work: LaneWork, told: readonly Told[]): Promise<PostedTold | undefined> {
+  const { deps, lane, source } = work;
+  return postTold(work, told, {
+    keyOf: (each) => deps.feed.keyOf(source, each),
+    onTaken: (lateMs) => lane !== 'replay' && deps.counts.observeTold(lane, lateMs),
+  });
 }
 
 const CALM = { status: 'active', breaker: {} } as const;
@@ -143,7 +153,9 @@ function grown({ cursor, most }: LaneState): LaneState {
   return { cursor, ...(isSmall && { most: most * 2 }) };
 }
 
-function afterFailure(claim: LaneClaim, answered: Answered): LaneClaim {
+function afterFailure(given: LaneClaim, answered: PostedTold): LaneClaim {
+  const { takenKeys } = answered;
+  const claim = takenKeys.length === 0 ? given : { ...given, without: [...(given.without ?? []), ...takenKeys] };
   if (!wasRefused(answered)) return claim;
   const refusals = claim.refusals + 1;
   const { notBeforeMs: _, ...rest } = claim;

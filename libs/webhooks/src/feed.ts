@@ -16,13 +16,21 @@ export interface Told {
   parks: ParkedEvent;
 }
 
+export interface FeedRange {
+  after: string;
+  /** Changes in one request. */
+  most: number;
+  /** So many events that are told alone, each in a request of its own. Default 1. */
+  alone?: number;
+}
+
 /** The log, as one endpoint is told of it. The same is read and packed each time. */
 export interface Feed<T extends Told = Told> {
   /**
    * Where the next request of a lane ends, with `most` changes in it or fewer; `undefined` while nothing is to be told yet. Never
    * ends where it begins.
    */
-  findEnd(webhook: Webhook, lane: TellLane, range: { after: string; most: number }): Promise<string | undefined>;
+  findEnd(webhook: Webhook, lane: TellLane, range: FeedRange): Promise<string | undefined>;
   /** What in it is for this endpoint. */
   read(webhook: Webhook, lane: TellLane, range: { after: string; to: string }): Promise<T[]>;
   /** What was put aside. `gone`: the log has it no more; `undefined`: it is not for this endpoint any more. */

@@ -49,8 +49,11 @@ export function logFeed(
   const keys = new WeakMap<LogTold, string>();
   let latest: Found | undefined;
   return {
-    async findEnd(webhook, lane, { after, most }) {
-      const found = await findRequest({ store, workspace, clock }, { webhook, lane, after: parseCursor(after)!, most });
+    async findEnd(webhook, lane, { after, ...limits }) {
+      const found = await findRequest(
+        { store, workspace, clock },
+        { webhook, lane, after: parseCursor(after)!, ...limits },
+      );
       const [first] = found;
       if (!first) return undefined;
       if (first.event?.type === GAP && first.event.data.missing === null) onGap();
@@ -160,10 +163,10 @@ interface Reading {
   clock: Clock;
 }
 
-/** The first steps that are one request: any one event, or updates with so many changes together. Empty: not yet. */
+/** The first steps: updates with so many changes together, or `alone` other events. Empty: not yet. */
 async function findRequest(
   { store, workspace, clock }: Reading,
-  { most, ...place }: Place & { most: number },
+  { most, alone = 1, ...place }: Place & { most: number; alone?: number },
 ): Promise<readonly Step[]> {
   const { webhook, lane } = place;
   if (lane === 'lists' && (await isGathering({ store, workspace, clock }, { ...place, most }))) return [];
@@ -171,22 +174,24 @@ async function findRequest(
   let first: Step | undefined;
   let rows = 0;
   let seen = 0;
+  let events = 0;
   for await (const step of stepsAfter(store, workspace, place)) {
     const { event } = step;
     rows += rowsOf(step).length;
-    if (event && first && (event.type !== UPDATED || rows > most)) return request;
+    if (event && first && ((event.type === UPDATED) !== (first.event!.type === UPDATED) || rows > most)) return request;
     if (event) first ??= step;
     request.push(step);
     seen += step.entries;
     // Nothing can be told with it.
-    if (event && event.type !== UPDATED) return request;
+    if (event && event.type !== UPDATED && ++events === alone) return request;
     if (rows === most || seen >= MOST_ENTRIES) return request;
   }
   if (!first) {
     const isOld = request.length > 0 && clock.nowMs() >= request[0]!.atMs + UNWRITTEN.ms;
     return isOld || seen >= UNWRITTEN.entries ? request : [];
   }
-  const isWaiting = lane === 'lists' && clock.nowMs() < first.atMs + webhook.settings.gatherSeconds * 1000;
+  const isWaiting =
+    lane === 'lists' && events === 0 && clock.nowMs() < first.atMs + webhook.settings.gatherSeconds * 1000;
   return isWaiting ? [] : request;
 }
 

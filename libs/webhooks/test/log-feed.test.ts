@@ -188,6 +188,43 @@ describe('the log of a workspace, told to a webhook', () => {
     }
   });
 
+  it('tells several recipients at a time what has a request of its own, and each in order', async () => {
+    const run = await create({ types: ['message.sent', 'message.delivered', 'message.read'], concurrency: 8 });
+    const tag = await accept(PEOPLE.slice(0, 30));
+    for (const event of ['acked', 'delivered', 'read'] as const) await record(tag, event, 0, 30);
+    let open = 0;
+    let most = 0;
+    let seen = 0;
+    let release = () => {};
+    const eight = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // The first is not answered before eight are there.
+    stage.take = async () => {
+      most = Math.max(most, ++open);
+      if (++seen === 8) release();
+      await eight;
+      open--;
+    };
+    const of = (index: number) => stage.events.filter(({ data }) => data.index === index).map(({ type }) => type);
+    stage.refuses = ({ data, type }) => data.index === 7 && type === 'message.delivered';
+    for (let second = 0; second < 60; second += 5) {
+      await run();
+      stage.aheadMs += 5_000;
+    }
+    expect(most, 'and one of what is put aside').to.be.within(8, 9);
+    // What came before a failure may come again with it.
+    expect([...new Set(of(7))]).to.deep.equal(['message.sent']);
+    stage.refuses = () => false;
+    stage.aheadMs += 1_200_000;
+    await run();
+    for (let index = 0; index < 30; index++) {
+      expect([...new Set(of(index))]).to.deep.equal(['message.sent', 'message.delivered', 'message.read']);
+    }
+    const bodies = new Map(stage.posted.map((event) => [event.id, JSON.stringify(event)]));
+    for (const event of stage.posted) expect(JSON.stringify(event)).to.equal(bodies.get(event.id));
+  });
+
   it('hides what the endpoint does not want to know, and tells only the types and devices it wants', async () => {
     const run = await create({ numbers: 'masked', types: ['message.sent', 'optout.added'] });
     const elsewhere = await create({ devices: ['another'] });

@@ -31,6 +31,8 @@ export interface WebhookSettings {
   gatherSeconds: number;
   /** `strict`: what is refused holds up all that comes after it, instead of being put aside. */
   order: 'recipient' | 'strict';
+  /** Of events that are told alone, so many requests at a time; those of one recipient one after the other. */
+  concurrency: number;
 }
 
 export const DEFAULT_WEBHOOK_SETTINGS: WebhookSettings = {
@@ -43,6 +45,7 @@ export const DEFAULT_WEBHOOK_SETTINGS: WebhookSettings = {
   },
   gatherSeconds: 30,
   order: 'recipient',
+  concurrency: 1,
 };
 
 export const WEBHOOK_LIMITS = {
@@ -64,6 +67,7 @@ export const WEBHOOK_LIMITS = {
   maxParked: 10_000,
   /** Asked for, and not done. */
   maxReplays: 100,
+  maxConcurrency: 20,
 } as const;
 
 /** Names of headers that the owner of an endpoint may have sent: not those that are ours to set, or say how a request is to be read. */

@@ -74,6 +74,14 @@ export const webhookFields = {
       '`recipient`: what your server refuses again and again while it takes other requests is put aside, with all that follows for the ' +
         'same recipient, and tried again by itself. `strict`: it holds up all that comes after it.',
     ),
+  concurrency: Joi.number()
+    .integer()
+    .min(1)
+    .max(WEBHOOK_LIMITS.maxConcurrency)
+    .description(
+      'How many requests at a time tell what has a request of its own, as `message.<status>`. Those of one recipient come one after the ' +
+        'other. Without it: 1.',
+    ),
 };
 
 /** An endpoint as it is shown: without its secret, and with the names of its headers only. */
@@ -95,6 +103,7 @@ export const webhookAnswer = {
   numbers: Joi.string().required(),
   gatherSeconds: Joi.number().integer().required(),
   order: Joi.string().required(),
+  concurrency: Joi.number().integer().required(),
   createdAt: Joi.string().required().description('ISO 8601. What happened before is not told.'),
   verifiedAt: Joi.string().allow(null).required().description('ISO 8601.'),
   rotatedUntil: Joi.string()
