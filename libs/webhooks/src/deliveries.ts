@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
@@ -17,8 +18,20 @@ export interface DeliveriesDeps extends Omit<DeliverDeps, 'feed' | 'signal'> {
 
 const TICK_MS = 1_000;
 const REST_MS = 100;
-/** At a time: each has one request in flight per lane, so a process has 200 sockets at most. */
-const MAX_ENDPOINTS = 100;
+/** At a time, of those that answer soon and of the others: each has one request in flight per lane. */
+const PLACES = { quick: 100, slow: 100 } as const;
+/** An endpoint that has had its place for so long has one of the slow, if there is one, and begins there the next time. */
+const SLOW_MS = 1_000;
+
+type Pace = keyof typeof PLACES;
+
+interface Running {
+  /** Something has happened since it was looked at. */
+  again: boolean;
+  pace: Pace;
+  sinceMs: number;
+  work: Promise<void>;
+}
 
 /**
  * Delivers to all endpoints of the installation that no other process delivers to, each by itself: a slow one delays no other. Runs
@@ -27,10 +40,11 @@ const MAX_ENDPOINTS = 100;
 export class Deliveries {
   readonly #deps: DeliveriesDeps;
   readonly #stopping = new AbortController();
-  /** `again`: something has happened since it was looked at. */
-  readonly #running = new Map<string, { again: boolean; work: Promise<void> }>();
-  /** When each endpoint had its last turn. */
-  readonly #turns = new Map<string, number>();
+  readonly #running = new Map<string, Running>();
+  /** When each endpoint had its last turn, and whether that was quick. */
+  readonly #turns = new Map<string, { turn: number; pace: Pace }>();
+  /** For which places endpoints have waited. */
+  readonly #awaited = new Set<Pace>();
   #lastTurn = 0;
   readonly #timer: NodeJS.Timeout;
   #ticking: Promise<void> = Promise.resolve();
@@ -40,6 +54,7 @@ export class Deliveries {
 
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
+    setMaxListeners(0, this.#stopping.signal);
     this.#timer = setInterval(() => this.wake(), deps.tickMs ?? TICK_MS);
     this.wake();
   }
@@ -76,7 +91,7 @@ export class Deliveries {
       all.push(...ids.map((id) => ({ workspace, id, name: `${workspace}/${id}` })));
     }
     // Those first that have waited longest: slow ones leave places to others.
-    const turnOf = ({ name }: { name: string }) => this.#turns.get(name) ?? 0;
+    const turnOf = ({ name }: { name: string }) => this.#turns.get(name)?.turn ?? 0;
     for (const { workspace, id } of all.sort((a, b) => turnOf(a) - turnOf(b))) this.#begin(workspace, id);
     if (woken !== 'all') return;
     const names = new Set(all.map(({ name }) => name));
@@ -87,33 +102,63 @@ export class Deliveries {
     const name = `${workspace}/${id}`;
     const running = this.#running.get(name);
     if (running) running.again = true;
-    if (running || this.#running.size >= MAX_ENDPOINTS || this.#stopping.signal.aborted) return;
-    this.#turns.set(name, ++this.#lastTurn);
-    const self = { again: false, work: Promise.resolve() };
+    if (running || this.#stopping.signal.aborted) return;
+    const pace = this.#turns.get(name)?.pace ?? 'quick';
+    if (!this.#hasPlace(pace)) return void this.#awaited.add(pace);
+    const self: Running = { again: false, pace, sinceMs: this.#deps.clock.monotonicMs(), work: Promise.resolve() };
+    const turn = { turn: ++this.#lastTurn, pace };
+    this.#turns.set(name, turn);
     self.work = this.#run(workspace, id, self)
+      .then((last) => {
+        turn.pace = last;
+      })
       .catch((thrown: unknown) => {
         this.#deps.logger.warn('a webhook was not served', { webhookId: id, error: toError(thrown) });
       })
       .finally(() => {
-        const wasFull = this.#running.size >= MAX_ENDPOINTS;
         this.#running.delete(name);
-        if (wasFull) this.wake();
+        if (this.#awaited.delete(self.pace)) this.wake();
         else if (self.again) this.wake(workspace);
       });
     this.#running.set(name, self);
   }
 
-  /** As long as there is something to tell, or something happens meanwhile, if no other endpoint waits for the place. */
-  async #run(workspace: Workspace, id: WebhookId, self: { again: boolean }): Promise<void> {
+  #isLate({ sinceMs }: Running): boolean {
+    return this.#deps.clock.monotonicMs() - sinceMs > SLOW_MS;
+  }
+
+  /** Those that turn out to be slow leave their places to quick ones, as far as there are slow ones. */
+  #hasPlace(pace: Pace): boolean {
+    const taken = { quick: 0, slow: 0 };
+    for (const running of this.#running.values()) taken[running.pace]++;
+    for (const running of this.#running.values()) {
+      if (running.pace === 'slow' || taken.slow >= PLACES.slow || !this.#isLate(running)) continue;
+      running.pace = 'slow';
+      taken.quick--;
+      taken.slow++;
+    }
+    return taken[pace] < PLACES[pace];
+  }
+
+  /**
+   * As long as there is something to tell, or something happens meanwhile, if no other endpoint waits for the place. Answers where it
+   * begins the next time: what was not asked is as quick as before.
+   */
+  async #run(workspace: Workspace, id: WebhookId, self: Running): Promise<Pace> {
     const { store, clock, counts } = this.#deps;
     const { signal } = this.#stopping;
     const feed = logFeed(store, workspace, { clock, onGap: () => counts.countGap('log_gone') });
+    let next = self.pace;
     do {
       self.again = false;
+      self.sinceMs = clock.monotonicMs();
       const outcome = await deliver({ ...this.#deps, feed, signal }, workspace, id);
+      if (this.#isLate(self)) next = 'slow';
+      else if (outcome === 'more') next = 'quick';
       if (outcome === 'more') self.again = true;
       // What comes close together goes together.
       else if (!signal.aborted) await sleep(REST_MS);
-    } while (self.again && !signal.aborted && this.#running.size < MAX_ENDPOINTS);
+    } while (self.again && !signal.aborted && !this.#awaited.has(self.pace));
+    return next;
   }
 }

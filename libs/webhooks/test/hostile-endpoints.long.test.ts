@@ -1,0 +1,140 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
+import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
+import { parseNetworks } from '@gateway/egress/address-rules';
+import { systemClock } from '@gateway/runtime/clock';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { createWebhook } from '@gateway/store/webhooks/webhooks';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { silentLogger } from '@gateway/testkit/silent-logger';
+import { Deliveries } from '@gateway/webhooks/deliveries';
+import { expect } from 'chai';
+import { type NameServer, startNameServer } from '../../egress/test/support/name-server.js';
+import { silentCounts } from './support/silent-counts.js';
+
+const EVENTS = 20;
+const MB = 1024 * 1024;
+const KINDS = ['500', 'drip', 'flood', 'bomb', 'redirect', 'redirect-inside'];
+
+describe('an honest endpoint', () => {
+  let space: RedisSpace;
+  let hostile: ChildProcess;
+  let names: NameServer;
+  let server: Server;
+  let deliveries: Deliveries;
+  let told: number[];
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    names = await startNameServer({ 're-bind.test': { a: ['127.0.0.2'] } });
+    hostile = fork(new URL('./support/hostile-endpoints.js', import.meta.url));
+    told = [];
+    server = createServer((req, res) => {
+      told.push(performance.now());
+      req.resume().once('end', () => res.writeHead(204).end());
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+  });
+  afterEach(async () => {
+    await deliveries.close();
+    hostile.disconnect();
+    await once(hostile, 'exit');
+    server.closeAllConnections();
+    server.close();
+    await names.close();
+    await space.close();
+  });
+
+  async function create(workspace: string, url: string): Promise<void> {
+    const made = await createWebhook(space.store, workspace, {
+      ...{ settings: DEFAULT_WEBHOOK_SETTINGS, target: { url, headers: {} } },
+      secrets: [{ secret: makeWebhookSecret('v1') }],
+    });
+    if (made === 'full') throw new Error('full');
+    const attempt = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
+    await recordAttempt(space.store, workspace, made.id, { attempt, verifiesRevision: made.revision });
+  }
+  let numbers = 447700900000;
+  /** Of the last p95. */
+  let slowest: number;
+  const happen = async (workspace: string) => {
+    await addOptOuts(space.store, workspace, { numbers: [`${numbers++}`], source: 'api', atMs: 1_000 });
+    deliveries.wake(workspace);
+  };
+  /** How long an event takes, of so many one by one: the slowest but five of a hundred, in ms. */
+  async function p95(meanwhile: () => Promise<void>): Promise<number> {
+    const took: number[] = [];
+    for (let n = 0; n < EVENTS; n++) {
+      await meanwhile();
+      const [before, beganMs] = [told.length, performance.now()];
+      await happen('honest');
+      await eventually(() => told.length > before);
+      took.push(told.at(-1)! - beganMs);
+    }
+    took.sort((a, b) => a - b);
+    slowest = took.at(-1)!;
+    return took[Math.floor(EVENTS * 0.95)]!;
+  }
+
+  it('is told as soon beside hundreds that hang, fail, flood or lead elsewhere, which cost little memory and reach nothing inside', async function () {
+    this.timeout(100_000);
+    const [{ origin, hiddenPort }] = (await once(hostile, 'message')) as [{ origin: string; hiddenPort: number }];
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on('warning', note);
+    const policy = {
+      ...{ isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
+      names: { servers: [names.server] },
+    };
+    await create('honest', `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    deliveries = new Deliveries({
+      ...{ store: space.store, token: 'process-1', counts: silentCounts, logger: silentLogger },
+      ...{ clock: systemClock, random: Math.random, policy },
+    });
+    const traps = [
+      ...KINDS.map((kind) => `${origin}/${kind}`),
+      ...[`https://re-bind.test:${hiddenPort}/`, origin.replace('http:', 'https:')],
+    ];
+    for (let n = 0; n < 50; n++) {
+      for (const workspace of ['hang-1', 'hang-2']) await create(workspace, `${origin}/hang`);
+      if (n >= 16) continue;
+      await create('even', `${origin}/204`);
+      await create('odd', traps[n % traps.length]!);
+    }
+    // As much work, done for others that are honest.
+    const besideEven = () => p95(() => happen('even'));
+    const besideOdd = () => p95(() => happen('odd'));
+    const even = [await besideEven()];
+    const rssBefore = process.memoryUsage().rss;
+    let rss = rssBefore;
+    const timer = setInterval(() => {
+      rss = Math.max(rss, process.memoryUsage().rss);
+    }, 20);
+    for (const workspace of ['hang-1', 'hang-2', 'odd']) await happen(workspace);
+    const asked = async () => {
+      const answer = once(hostile, 'message');
+      hostile.send('asked');
+      return (await answer)[0] as Record<string, number>;
+    };
+    await eventually(async () => ((await asked())['/hang'] ?? 0) >= 100);
+    const odd = [await besideOdd()];
+    expect(slowest, 'while the others hang for 15 s').to.be.below(5_000);
+    even.push(await besideEven());
+    odd.push(await besideOdd());
+    clearInterval(timer);
+    process.off('warning', note);
+    const heard = await asked();
+    const [alone, beside] = [Math.min(...even), Math.min(...odd)];
+    expect(heard.hidden, 'connections inside').to.equal(undefined);
+    for (const kind of KINDS) expect(heard[`/${kind}`], kind).to.be.at.least(2);
+    expect((rss - rssBefore) / MB).to.be.below(50);
+    // And what the clock of a busy machine is off by.
+    expect(beside, `beside honest ones ${alone} ms`).to.be.below(1.2 * alone + 20);
+    expect(warnings).to.deep.equal([]);
+  });
+});
