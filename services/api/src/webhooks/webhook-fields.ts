@@ -33,6 +33,7 @@ export const webhookFields = {
         .pattern(/^[\x20-\x7e]*$/),
     )
     .max(WEBHOOK_LIMITS.maxHeaders)
+    .custom(readHeaders)
     .description(
       'Up to 10 headers that are sent with each request, such as `Authorization`. Those of HTTP itself and of the signature cannot be set.',
     ),
@@ -139,6 +140,14 @@ function readUrl(given: string): string {
   if (!URL.canParse(given)) throw new Error('must be a URL');
   const url = new URL(given);
   if (!isPlainHttpUrl(url) || url.hash) throw new Error('must be an https URL without credentials and fragment');
+  return given;
+}
+
+/** Which of two values of one name counts would be for the endpoint to guess. */
+function readHeaders(given: Record<string, string>): Record<string, string> {
+  const names = Object.keys(given);
+  const different = new Set(names.map((name) => name.toLowerCase()));
+  if (different.size < names.length) throw new Error('must have each name once, whatever its case');
   return given;
 }
 
