@@ -13,6 +13,7 @@ import { rollBenchmark } from './benchmarks/roll.js';
 import { singleBenchmark } from './benchmarks/single.js';
 import { warmBenchmark } from './benchmarks/warm.js';
 import { eventsBenchmark } from './events/events.js';
+import { eventsMemoryBenchmark } from './events/events-memory.js';
 import { clusterBenchmark } from './fleets/cluster.js';
 import { farRedisBenchmark } from './fleets/far-redis.js';
 import { fleetBenchmark } from './fleets/fleet.js';
@@ -29,6 +30,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   footprintBenchmark,
   warmBenchmark,
   eventsBenchmark,
+  eventsMemoryBenchmark,
   coldBenchmark,
   otpBenchmark,
   idleBenchmark,

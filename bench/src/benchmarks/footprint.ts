@@ -1,5 +1,8 @@
 import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, queuePrefix, sendKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, queuePrefix, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { openEvents } from '@gateway/store/events/open-events';
+import { findFullOutboxes } from '@gateway/store/events/relay-outbox';
+import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { addOneJobEach } from '../baselines/bullmq-baseline.js';
 import type { Benchmark } from '../support/benchmark.js';
@@ -20,6 +23,7 @@ export const footprintBenchmark: Benchmark = {
   goals: [
     { figure: 'ratio', atMost: 0.05 },
     { figure: 'deliveredRatio', atMost: 0.05 },
+    { figure: 'deliveredRatioWithEvents', atMost: 0.12 },
   ],
   async run(context) {
     const stage = await openStage(context, { decryptSample: 0.02 });
@@ -45,16 +49,33 @@ export const footprintBenchmark: Benchmark = {
       return bytes / RECIPIENTS;
     };
     const found = await compare(context, { ours, baseline, unit: 'bytes' });
+    const withEvents = await deliveredWithEvents(stage);
     const deliveredBytes = rounded(median(delivered));
     return {
       ...found,
       unit: 'bytes per recipient',
       deliveredRatio: rounded(deliveredBytes / found.baseline),
       deliveredBytes,
+      deliveredRatioWithEvents: rounded(withEvents / found.baseline),
+      deliveredBytesWithEvents: rounded(withEvents),
       sessionKeyBytes: rounded(median(sessionKeys)),
     };
   },
 };
+
+/** With what the log of events has of it, per recipient. */
+async function deliveredWithEvents(stage: Stage): Promise<number> {
+  const { store } = stage.space;
+  await openEvents(store, ADDRESS.workspace);
+  await stage.gateway.addEvents();
+  const messageId = await accept(stage, { to: makeNumbers(RECIPIENTS, 50) });
+  await waitForCounts(stage, { messageId, until: ({ read }) => read === RECIPIENTS });
+  const isEmpty = async () => (await findFullOutboxes(store, ADDRESS.workspace)).length === 0;
+  await eventually(isEmpty, { what: 'empty outboxes' });
+  const { eventLog } = workspaceKeys(stage.space, ADDRESS.workspace);
+  const logBytes = await measureMemory(stage.space.clients.commands, escapeGlob(eventLog));
+  return ((await sendBytes(stage, messageId)) + logBytes) / RECIPIENTS;
+}
 
 /** The packed send and its content, the device's lists of sends, and the whole queue. */
 async function sendBytes({ space }: Stage, messageId: string): Promise<number> {

@@ -4,17 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import { closeEvents } from '@gateway/store/events/open-events';
-import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
-import { createWebhook, deleteWebhook } from '@gateway/store/webhooks/webhooks';
+import { deleteWebhook } from '@gateway/store/webhooks/webhooks';
 import { eventually } from '@gateway/testkit/eventually';
 import type { BenchContext } from '../support/benchmark.js';
 import type { Stage } from '../support/stage.js';
+import { makeKnown, WORKSPACE } from './make-known.js';
 
-const WORKSPACE = 'main';
-const LATE_MS = 120_000;
+const LATE_MS = 300_000;
 
 /** What the endpoint was told since it was made known. */
 export interface Told {
@@ -59,14 +57,7 @@ export async function openEndpoint({ lifecycle }: BenchContext, { space: { store
   return {
     async open(gatherSeconds = DEFAULT_WEBHOOK_SETTINGS.gatherSeconds) {
       told = { requests: 0, changes: 0, reads: 0, codeMs: [] };
-      const made = await createWebhook(store, WORKSPACE, {
-        settings: { ...DEFAULT_WEBHOOK_SETTINGS, gatherSeconds },
-        ...{ target: { url, headers: {} }, secrets: [{ secret: makeWebhookSecret('v1') }] },
-      });
-      if (made === 'full') throw new Error('there are webhooks of others');
-      id = made.id;
-      const attempt = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
-      await recordAttempt(store, WORKSPACE, id, { attempt, verifiesRevision: made.revision });
+      id = await makeKnown(store, { url, settings: { ...DEFAULT_WEBHOOK_SETTINGS, gatherSeconds } });
     },
     waitForReads: async (messages) => {
       await eventually(() => told.reads >= messages, { timeoutMs: LATE_MS, what: `${messages} reads told` });
