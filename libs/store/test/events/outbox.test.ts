@@ -88,6 +88,19 @@ describe('the events of a workspace', () => {
     expect(finished[0]!.data.counts).to.include({ sent: 1, read: 1, failed: 1, cancelled: PEOPLE.length - 3 });
   });
 
+  it('tell thousands of changes of one step, each once', async () => {
+    const many = Array.from({ length: 2_500 }, (_, i) => String(4915100000000 + i));
+    const { tag } = await accept('text', many);
+    await record(
+      tag,
+      many.map((_, recipient) => ({ recipient, part: 0, event: 'acked' })),
+    );
+    const rows = rowsOf(await told({}));
+    expect(rows.map(({ index, to, status }) => `${index} ${to} ${status}`)).to.deep.equal(
+      many.map((person, index) => `${index} ${person} sent`),
+    );
+  });
+
   it('tell one-time passwords apart, and what expires', async () => {
     const { tag } = await accept('otp', [PEOPLE[0]!]);
     await record(tag, [{ recipient: 0, part: 0, event: 'acked' }]);
