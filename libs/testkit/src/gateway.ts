@@ -93,8 +93,8 @@ export class Gateway {
   }
 
   /** Brings what changes into the log of events; none runs unless it is asked for. */
-  async addEvents(): Promise<ServiceProcess> {
-    const process = await this.start('events', this.env());
+  async addEvents(env: Record<string, string> = {}): Promise<ServiceProcess> {
+    const process = await this.start('events', { ...this.env(), ...env });
     this.events.push(process);
     return process;
   }

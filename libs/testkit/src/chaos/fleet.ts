@@ -1,7 +1,7 @@
 import { sleep } from '@gateway/runtime/clock';
 import { ServiceProcess } from '../service-process.js';
 
-export type ServiceName = 'api' | 'connection' | 'sender';
+export type ServiceName = 'api' | 'connection' | 'events' | 'sender';
 
 interface Place {
   service: ServiceName;

@@ -80,6 +80,8 @@ export async function makeMischief(world: World, stop: AbortSignal): Promise<Mis
   return done;
 }
 
+const SENDER_SHARE = 0.6;
+const EVENTS_SHARE = 0.2;
 const KINDS = ['kill', 'kill', 'stop', 'freeze', 'network', 'network', 'network', 'cut', 'lock'] as const;
 
 /** What every run begins with: without a kill it would prove nothing. */
@@ -91,9 +93,11 @@ async function killSender({ fleet, random }: World, done: Mischief): Promise<voi
 async function doHarm({ fleet, redis, simulator, random, accounts }: World, done: Mischief): Promise<void> {
   const kind = random.pick([...KINDS, ...Array.from({ length: redis.weight }, () => 'redis' as const)]);
   const idle = fleet.idle();
-  // Most of it hits senders: they have the most to lose.
-  const senders = idle.filter(({ service }) => service === 'sender');
-  const victim = random.next() < 0.7 && senders.length > 0 ? random.pick(senders) : random.pick(idle);
+  // Most of it hits senders and those that tell of changes: they have the most to lose.
+  const drawn = random.next();
+  const favoured = drawn < SENDER_SHARE ? 'sender' : drawn < SENDER_SHARE + EVENTS_SHARE ? 'events' : undefined;
+  const chosen = idle.filter(({ service }) => service === favoured);
+  const victim = random.pick(chosen.length > 0 ? chosen : idle);
   const duration = random.between(500, 5_000);
   const fault = random.pick(NETWORK_FAULTS);
   const count = random.between(1, 5);

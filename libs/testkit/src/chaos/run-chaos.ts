@@ -22,6 +22,9 @@ import { makePng } from '../sample-files.js';
 import { scanCodes } from '../scan-codes.js';
 import type { Account } from './account-for.js';
 import { postUntilAnswered } from './client.js';
+import { Audience, type AudienceResult, isToldRight } from './events/audience.js';
+import { writeFromPhones } from './events/phone-talk.js';
+import { RECEIVER_KINDS, type ReceiverKind } from './events/receiver.js';
 import { Fleet } from './fleet.js';
 import { type Mischief, makeMischief } from './mischief.js';
 import { planRefusals } from './plan-refusals.js';
@@ -39,6 +42,8 @@ export interface ChaosOptions {
   redis?: RedisKind;
   /** `REDIS_WAIT_REPLICAS` of the gateway. */
   waitReplicas?: number;
+  /** Behind the webhooks. Default: one of each kind. */
+  receivers?: readonly ReceiverKind[];
   /** Says what happens, for people. */
   say(line: string): void;
 }
@@ -54,6 +59,8 @@ export interface ChaosResult extends Account, Mischief {
   forgotten: number;
   /** Whether nothing may be lost: see docs/durability.md. */
   keepsPromises: boolean;
+  /** What all who want events were told together. */
+  events: AudienceResult;
 }
 
 const KEYS = { CREDENTIAL_KEYS: `k:${'0b'.repeat(32)}`, CONTENT_KEYS: `k:${'0c'.repeat(32)}` };
@@ -88,6 +95,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     keyRings: readKeyRings(KEYS),
   });
   const fleet = new Fleet(logFolder);
+  let audience: Audience | undefined;
   let isWhole = false;
   try {
     const bases = await startFleet(fleet, simulator, {
@@ -96,24 +104,30 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     });
     const lines = await linkDevices(store, simulator, bases, options.devices);
     say(`${fleet.places.length} processes, ${lines.length} devices linked; ${await describeShares(store)}`);
-    const { rounds, seed } = options;
+    const { rounds, seed, receivers = RECEIVER_KINDS } = options;
+    audience = await Audience.gather(store, { bases, seed, kinds: receivers });
     const { keepsPromises } = redis;
+    const sends: PromisedSend[] = [];
     const total = { rounds, seed, redis: kind, waitReplicas, keepsPromises, redisBlows: 0, ...NOTHING };
     for (let round = 1; round <= options.rounds; round++) {
-      const result = await runRound({ ...options, round, random, redis, simulator, store, fleet, bases, lines });
+      const world = { ...options, round, random, redis, simulator, store, fleet, bases, lines, audience };
+      const { result, promised } = await runRound(world);
+      sends.push(...promised);
       for (const key of Object.keys(NOTHING) as (keyof typeof NOTHING)[]) total[key] += result[key];
       say(`round ${round}: ${JSON.stringify(result)}`);
     }
+    const events = await audience.takeAccount(store, sends, say);
     const stubborn = await fleet.close();
     if (stubborn.length > 0) throw new Error(`${stubborn.length} processes did not stop when they were asked to`);
     total.redisBlows = redis.blows.length;
-    isWhole = total.lost === 0 && total.duplicates === 0;
-    return total;
+    isWhole = total.lost === 0 && total.duplicates === 0 && isToldRight(events);
+    return { ...total, events };
   } catch (thrown) {
     // Said at once: what is still running may end the process before it gets there.
     say(`the run broke off: ${toError(thrown).stack}`);
     throw thrown;
   } finally {
+    await audience?.close();
     await fleet.close();
     if (isWhole) rmSync(logFolder, { recursive: true, force: true });
     else say(`the logs of all processes are kept in ${logFolder}`);
@@ -145,6 +159,7 @@ async function startFleet(
     ...KEYS,
     MESSENGER_URL: simulator.socketUrl,
     MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}`,
+    WEBHOOK_NETWORKS: '127.0.0.1/32',
     SESSION_TTL_MS: '3000',
     ACK_TIMEOUT_MS: '3000',
     LOG_LEVEL: 'warn',
@@ -154,6 +169,7 @@ async function startFleet(
   await fleet.start([
     ...[1, 2].map(() => ({ service: 'connection' as const, env: noisy })),
     ...[1, 2, 3, 4].map(() => ({ service: 'sender' as const, env: noisy })),
+    ...[1, 2].map(() => ({ service: 'events' as const, env: noisy })),
     ...ports.map((port) => ({
       service: 'api' as const,
       env: { ...noisy, CREDENTIAL_KEYS: '', API_PORT: String(port) },
@@ -216,13 +232,20 @@ interface Round extends Omit<ChaosOptions, 'redis'> {
   fleet: Fleet;
   bases: string[];
   lines: Line[];
+  audience: Audience;
 }
 
-async function runRound(round: Round): Promise<Account & Mischief & { forgotten: number }> {
+interface RoundResult {
+  result: Account & Mischief & { forgotten: number };
+  promised: PromisedSend[];
+}
+
+async function runRound(round: Round): Promise<RoundResult> {
   const stop = new AbortController();
   const accounts = round.lines.map(({ number }) => number);
   const slowness = Math.max(1, accounts.length / DEVICES_A_BLOW);
   const mischief = makeMischief({ ...round, accounts, slowness }, stop.signal);
+  const talk = writeFromPhones(round.simulator, { accounts, written: round.audience.written }, stop.signal);
   const sending = new PQueue({ concurrency: AT_A_TIME });
   const sends = await sending.addAll(round.lines.map((line) => () => sendList(round, line)));
   const otps = sendOtps(round, sends, stop.signal);
@@ -234,12 +257,12 @@ async function runRound(round: Round): Promise<Account & Mischief & { forgotten:
   });
   stop.abort();
   const done = await mischief;
-  await otps;
+  await Promise.all([otps, talk]);
   round.simulator.network.faults.clear();
   await round.redis.settle();
   await round.fleet.settle();
   await settle(round, sends);
-  return { ...(await takeAccount(round, sends)), ...done };
+  return { result: { ...(await takeAccount(round, sends)), ...done }, promised: sends };
 }
 
 async function sendList(world: Round, line: Line): Promise<PromisedSend> {

@@ -1,0 +1,146 @@
+import { sleep } from '@gateway/runtime/clock';
+import type { Store } from '@gateway/store/core/store';
+import { readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { postUntilAnswered } from '../client.js';
+import { Random } from '../random.js';
+import type { PromisedSend } from '../take-account.js';
+import { accountForEvents, type EventsAccount, recipientKey, type ToBeTold } from './account-for-events.js';
+import { Consumer } from './consumer.js';
+import { Receiver, type ReceiverKind } from './receiver.js';
+
+export interface AudienceResult extends EventsAccount {
+  /** Messages of people. */
+  written: number;
+  /** To webhooks, and those under an id that had come before; of these, those with other bytes. */
+  requests: number;
+  repeats: number;
+  altered: number;
+  /** Deaths of those who read over the API. */
+  consumerKills: number;
+}
+
+/** Nothing is lost, invented, out of order, told twice, or repeated in other words. */
+export function isToldRight({ lost, invented, disordered, duplicates, altered }: AudienceResult): boolean {
+  return lost + invented + disordered + duplicates + altered === 0;
+}
+
+interface Member {
+  name: string;
+  told(): EventsAccount;
+}
+
+const LOOK_MS = 1_000;
+/** Longer than an endpoint waits that has failed three times. */
+const NO_NEWS_MS = 120_000;
+
+/** All who want the events of a run: endpoints of every kind, and two who read over the API. */
+export class Audience {
+  /** What people wrote. */
+  readonly written = new Map<string, string>();
+
+  private constructor(
+    private readonly receivers: readonly Receiver[],
+    private readonly consumers: readonly Consumer[],
+  ) {}
+
+  static async gather(
+    store: Store,
+    { bases, seed, kinds }: { bases: readonly string[]; seed: number; kinds: readonly ReceiverKind[] },
+  ): Promise<Audience> {
+    const scopes = ['events', 'webhooks'] as const;
+    const { value: token } = await createApiToken(store, 'main', { name: 'audience', scopes: [...scopes] });
+    const receivers = await Promise.all(kinds.map((kind, i) => Receiver.start(kind, new Random(seed + i))));
+    for (const { url } of receivers) {
+      const made = await postUntilAnswered(bases, '/webhooks', { token, body: { url, gatherSeconds: 1 } });
+      const { webhookId } = made.body;
+      const tested = await postUntilAnswered(bases, `/webhooks/${webhookId}/test`, { token, body: {} });
+      if (tested.body.webhookStatus !== 'active') throw new Error(`webhook: ${JSON.stringify([made, tested])}`);
+    }
+    const begin = await fetch(`${bases[0]}/events`, { headers: { authorization: `Bearer ${token}` } });
+    const { nextCursor: cursor } = (await begin.json()) as { nextCursor: string };
+    const deps = { bases, token, cursor };
+    const consumers = (['pull', 'stream'] as const).map(
+      (kind, i) => new Consumer(kind, { ...deps, random: new Random(seed + 100 + i) }),
+    );
+    return new Audience(receivers, consumers);
+  }
+
+  /** All is left alone, and what is on its way arrives; then each is asked what it was told. */
+  async takeAccount(
+    store: Store,
+    sends: readonly PromisedSend[],
+    say: (line: string) => void,
+  ): Promise<AudienceResult> {
+    for (const each of [...this.receivers, ...this.consumers]) each.heal();
+    let least = Number.POSITIVE_INFINITY;
+    let sinceMs = performance.now();
+    for (;;) {
+      const toBeTold = await readToBeTold(store, sends, this.written);
+      const members = this.#members(toBeTold, () => {});
+      const lost = sum(members.map(({ told }) => told())).lost;
+      if (lost < least) [least, sinceMs] = [lost, performance.now()];
+      if (lost === 0 || performance.now() - sinceMs > NO_NEWS_MS) return this.#result(toBeTold, say);
+      await sleep(LOOK_MS);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.receivers, ...this.consumers].map((each) => each.close()));
+  }
+
+  #result(toBeTold: ToBeTold, say: (line: string) => void): AudienceResult {
+    const members = this.#members(toBeTold, say);
+    const accounts = members.map(({ name, told }) => {
+      const account = told();
+      say(`${name} was told: ${JSON.stringify(account)}`);
+      return account;
+    });
+    const total = sum(accounts);
+    const count = (of: 'requests' | 'repeats' | 'altered') => this.receivers.reduce((all, each) => all + each[of], 0);
+    return {
+      ...total,
+      lost: total.lost + this.consumers.reduce((all, { gone }) => all + gone, 0),
+      ...{ written: this.written.size, requests: count('requests'), repeats: count('repeats') },
+      altered: count('altered'),
+      consumerKills: this.consumers.reduce((all, { kills }) => all + kills, 0),
+    };
+  }
+
+  /** A dead endpoint is told nothing: it is only to be in no one's way. */
+  #members(toBeTold: ToBeTold, say: (line: string) => void): Member[] {
+    const living = [...this.receivers.filter(({ kind }) => kind !== 'dead'), ...this.consumers];
+    return living.map(({ kind, events }) => ({
+      name: kind,
+      told: () =>
+        accountForEvents(toBeTold, events, (finding, what) => say(`${kind}: ${finding} ${JSON.stringify(what)}`)),
+    }));
+  }
+}
+
+async function readToBeTold(
+  store: Store,
+  sends: readonly PromisedSend[],
+  written: ReadonlyMap<string, string>,
+): Promise<ToBeTold> {
+  const recipients = new Map<string, { to: string; status: string }>();
+  const finished = new Set<string>();
+  for (const { line, messageId, to } of sends) {
+    const send = await readSend(store, line.address, messageId);
+    if (!send) continue;
+    if (send.counts.queued === 0) finished.add(messageId);
+    const rows = await readRecipients(store, line.address, send.tag, { from: 0, limit: to.length });
+    for (const { index, to: number, status } of rows) {
+      recipients.set(recipientKey(messageId, index), { to: number, status });
+    }
+  }
+  return { recipients, finished, written };
+}
+
+function sum(accounts: readonly EventsAccount[]): EventsAccount {
+  const total: EventsAccount = { told: 0, lost: 0, invented: 0, disordered: 0, duplicates: 0 };
+  for (const account of accounts) {
+    for (const key of Object.keys(total) as (keyof EventsAccount)[]) total[key] += account[key];
+  }
+  return total;
+}

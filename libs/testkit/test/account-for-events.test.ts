@@ -1,0 +1,78 @@
+import type { GatewayEvent } from '@gateway/contracts/events/events';
+import { accountForEvents, recipientKey, type ToBeTold } from '@gateway/testkit/chaos/events/account-for-events';
+import { isToldRight } from '@gateway/testkit/chaos/events/audience';
+import { expect } from 'chai';
+
+describe('the account of what a chaos run told', () => {
+  const toBeTold: ToBeTold = {
+    recipients: new Map([
+      [recipientKey('m', 0), { to: '1', status: 'read' }],
+      [recipientKey('m', 1), { to: '2', status: 'failed' }],
+      [recipientKey('o', 0), { to: '3', status: 'sent' }],
+      [recipientKey('w', 0), { to: '4', status: 'queued' }],
+    ]),
+    finished: new Set(['m', 'o']),
+    written: new Map([['3A', 'hello']]),
+  };
+  const event = (type: string, data: object, id = `${type} ${JSON.stringify(data)}`) =>
+    ({ id, type, version: 1, timestamp: '', device: 'd', data }) as GatewayEvent;
+  const row = (messageId: string, index: number, to: string, status: string) => ({
+    ...{ id: `${messageId}${index}${status}`, messageId, index, to, status },
+  });
+  const [sent, read] = [row('m', 0, '1', 'sent'), row('m', 0, '1', 'read')];
+  const ended = (messageId: string) => event('send.finished', { messageId }, `evt_${messageId}_finished`);
+  const received = (platformMessageId: string, text: string) =>
+    event('message.received', { platformMessageId, content: { type: 'text', text } });
+  const story = [
+    event('messages.updated', { changes: [sent, row('m', 1, '2', 'failed')] }),
+    event('otp.sent', row('o', 0, '3', 'sent')),
+    ended('o'),
+    event('message.read', read),
+    ended('m'),
+    received('3A', 'hello'),
+    event('device.connected', {}),
+  ];
+  const right = { told: 7, lost: 0, invented: 0, disordered: 0, duplicates: 0 };
+  const without = (at: number) => story.filter((_, i) => i !== at);
+  const wrongIn = (events: readonly GatewayEvent[]) => accountForEvents(toBeTold, events);
+
+  it('finds nothing wrong in what is whole and in order', () => {
+    const found: unknown[] = [];
+    expect(accountForEvents(toBeTold, story, (...one) => found.push(one))).to.deep.equal(right);
+    expect(found).to.deep.equal([]);
+  });
+
+  it('finds each single thing that is left out, and gaps', () => {
+    expect(wrongIn(without(0))).to.include({ lost: 1 });
+    for (const at of [1, 2, 3, 4, 5]) expect(wrongIn(without(at)), String(at)).to.include({ told: 6, lost: 1 });
+    expect(wrongIn([...story, event('events.gap', { missing: null })])).to.include({ lost: 1 });
+  });
+
+  it('finds what is told again, or in another order', () => {
+    for (const at of [1, 2, 3, 4, 5]) expect(wrongIn([...story, story[at]!])).to.include({ duplicates: 1, told: 7 });
+    const turned = [story[3]!, ...without(3)];
+    expect(wrongIn(turned)).to.include({ disordered: 1 });
+  });
+
+  it('finds what did not happen', () => {
+    const inventions = [
+      event('message.sent', row('m', 7, '1', 'sent')),
+      event('message.sent', row('w', 0, '4', 'sent')),
+      event('message.delivered', row('o', 0, '3', 'delivered')),
+      ended('w'),
+      received('3B', 'hello'),
+    ];
+    for (const invented of inventions) expect(wrongIn([...story, invented])).to.include({ invented: 1 });
+    const toAnother = event('message.read', { ...read, to: '9' });
+    expect(wrongIn([...without(3), toAnother])).to.include({ invented: 1 });
+    expect(wrongIn([...without(5), received('3A', 'another text')])).to.include({ invented: 1 });
+  });
+
+  it('is right only if all of it is', () => {
+    const result = { ...right, altered: 0, written: 1, requests: 1, repeats: 0, consumerKills: 1 };
+    expect(isToldRight(result)).to.equal(true);
+    for (const wrong of ['lost', 'invented', 'disordered', 'duplicates', 'altered']) {
+      expect(isToldRight({ ...result, [wrong]: 1 }), wrong).to.equal(false);
+    }
+  });
+});
