@@ -103,8 +103,14 @@ async function readMark(store: Store, { workspace, shard }: Outbox): Promise<str
   return (await store.redis.hget(workspaceKeys(store.space, workspace).eventMarks, `${shard}`)) ?? START;
 }
 
+/**
+ * Once replicas have what the log got: it lies elsewhere in a Cluster, and a failover there does not bring back what is gone here.
+ * Throws `not_confirmed`; entries then lie here for the next attempt, which finds the mark.
+ */
 async function trim(store: Store, outbox: Outbox, mark: string): Promise<void> {
-  if (mark !== START) await store.redis.xtrim(keyOf(store, outbox), 'MINID', entryAfter(mark));
+  if (mark === START) return;
+  await store.confirmWrites(workspaceKeys(store.space, outbox.workspace).eventLog);
+  await store.redis.xtrim(keyOf(store, outbox), 'MINID', entryAfter(mark));
 }
 
 /**

@@ -215,6 +215,18 @@ describe('the events of a workspace', () => {
     ]);
   });
 
+  it('stay in the outbox until replicas have what the log got', async () => {
+    const { tag } = await accept();
+    await record(tag, [{ recipient: 0, part: 0, event: 'acked' }]);
+    const confirmWrites = (key: string) => Promise.reject(new Error(`no replica has ${key}`));
+    const relayed = relayOutbox({ ...space.store, confirmWrites }, outbox);
+    const { eventLog } = workspaceKeys(space.store.space, 'main');
+    expect(await relayed.catch((error: Error) => error.message)).to.equal(`no replica has ${eventLog}`);
+    expect([await redis().xlen(outboxKey()), await redis().xlen(eventLog)]).to.deep.equal([1, 1]);
+    expect(await relayOutbox(space.store, outbox), 'it is there already').to.equal(0);
+    expect([await redis().xlen(outboxKey()), await redis().xlen(eventLog)]).to.deep.equal([0, 1]);
+  });
+
   it('are told after Redis went back where they are written, and not in the log', async () => {
     const { tag } = await accept();
     const ahead = `${Date.now() + 60_000}-0`;
