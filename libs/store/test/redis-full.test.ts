@@ -43,6 +43,7 @@ import {
 import { removeDevice } from '@gateway/store/devices/remove-device';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { closeUnwanted } from '@gateway/store/events/close-unwanted';
+import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { openEvents } from '@gateway/store/events/open-events';
 import { boundLog, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
@@ -68,7 +69,7 @@ import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
-import { findOptedOut } from '@gateway/store/workspace/opt-outs';
+import { addOptOuts, findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
@@ -310,8 +311,10 @@ describe('a full Redis', () => {
     const shard = shardOf(address);
     await openEvents(store, 'main');
     const { messageId } = await accept();
+    await addOptOuts(store, 'main', { numbers: ['447700900009'], source: 'cli', atMs: 1 });
     await fill();
     await cancelSend(store, address, messageId);
+    expect(await forgetInLog(store, 'main', new Set(['447700900009']))).to.equal(1);
     expect(await relayOutbox(store, { workspace: 'main', shard })).to.be.above(0);
     expect(await boundLog(store, 'main', 1)).to.equal(true);
     expect(await closeUnwanted(store, 'main', Date.now() + 8 * 24 * HOUR_MS)).to.equal(true);

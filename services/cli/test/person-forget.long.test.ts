@@ -1,5 +1,6 @@
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { setPace } from '@gateway/store/devices/devices';
+import { openEvents } from '@gateway/store/events/open-events';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { namesOfPerson } from '@gateway/store/workspace/people';
 import { eventually } from '@gateway/testkit/eventually';
@@ -33,6 +34,7 @@ describe('a person whom the gateway is to forget', function () {
   it('is removed from a device in use and from its sends, but for their wish; the others get what was meant for them', async () => {
     const { gateway, space } = fixture;
     const [person, ...others] = makeNumbers(8, 5) as [string, ...string[]];
+    await openEvents(space.store, 'main');
     await gateway.link(ACCOUNT);
     const first = await fixture.send([person, others[0]!], 'hello');
     await gateway.waitForSend(first, { queued: 0, sent: 0, delivered: 0 });
@@ -47,7 +49,7 @@ describe('a person whom the gateway is to forget', function () {
 
     const found = await forget(person);
     const removed = Object.fromEntries(found.map(({ what, removed }) => [what, removed]));
-    expect(removed).to.include({ sends: 2, recipients: 2 });
+    expect(removed).to.include({ sends: 2, recipients: 2, events: 1 });
     expect(removed).to.include.keys('session', 'received', 'tctoken', 'lid-mapping');
     expect(await forget(person), 'again').to.deep.equal([]);
 

@@ -1,12 +1,12 @@
 import { compareEntries, entryAfter } from '@gateway/contracts/events/cursor';
-import { EVENT_ENTRY_VERSION, EVENT_LOG, PARTS } from '@gateway/contracts/events/entry';
+import { EVENT_LOG } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
-import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+import { gapEntry } from './gap-entry.js';
 
 const appendStep = defineScript({
   name: 'append-events',
@@ -138,16 +138,6 @@ async function tellMissing(store: Store, outbox: Outbox): Promise<number> {
   const entries = [gapEntry(missing - Number(told))];
   const outcome = await append(store, outbox, { field, none: '0', expected: told, mark: `${missing}`, entries });
   return outcome === 'appended' ? 1 : 0;
-}
-
-/** That so many entries are missing. */
-function gapEntry(missing: number): Buffer {
-  const entry = Buffer.alloc(14);
-  entry.writeUInt8(EVENT_ENTRY_VERSION, 0);
-  entry.writeUIntBE(systemClock.nowMs(), 2, 6);
-  entry.writeUInt8(PARTS.gap, 9);
-  entry.writeUInt32BE(missing, 10);
-  return entry;
 }
 
 function append(

@@ -43,6 +43,7 @@ export const ANSWERS_ONCE: Record<string, string> = {
   'release-device': UNUSED,
   'release-repeat': NEVER_AGAIN,
   'remove-opt-out': COUNTED_ONE_LESS,
+  'replace-event': COUNTED_ONE_LESS,
   'request-link': NEVER_AGAIN,
   'request-unlink': 'it names the same attempt, which is what is waited for',
   reseal: `the value is read again, and is sealed as it should be: ${COUNTED_ONE_LESS}`,

@@ -1,19 +1,21 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
-import { canonicalPhoneNumber, maskPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { canonicalPhoneNumber, maskPhoneNumber, spellingsOf } from '@gateway/contracts/people/phone-number';
 import { toError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { listDevices, readDevice } from '@gateway/store/devices/devices';
+import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { forgetRecipient } from '@gateway/store/sends/change-send';
 import { findSends } from '@gateway/store/sends/read-send';
-import { forgetPerson } from '@gateway/store/workspace/people';
+import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
 import { askDevice } from '../devices/ask-device.js';
 
 /** Something that was found and removed, or is still there. */
 interface Finding {
+  /** `-`: of the workspace. */
   device: string;
   what: string;
   removed: number;
@@ -43,11 +45,16 @@ async function forget(context: CliContext, phone: string): Promise<void> {
   const { store, workspace, output } = context;
   if (store.vault.keyIds('credentials').length === 0) throw new Error('CREDENTIAL_KEYS is required');
   const report: Report = { findings: [], left: [] };
+  const names = new Set(spellingsOf(phone));
   for (const device of await listDevices(store, workspace)) {
+    // Before the device forgets them.
+    for (const name of await namesOfPerson(store, { workspace, device }, phone)) names.add(name);
     await forgetEverywhere(context, { workspace, device }, { phone, report }).catch((thrown: unknown) => {
       report.left.push(`${device}: ${toError(thrown).message}`);
     });
   }
+  const events = await forgetInLog(store, workspace, names);
+  if (events > 0) report.findings.push({ device: '-', what: 'events', removed: events });
   // Not who: the log would remember what all else forgets.
   await context.record('person.forgotten');
   const { findings, left } = report;

@@ -1,0 +1,12 @@
+import { EVENT_ENTRY_VERSION, PARTS } from '@gateway/contracts/events/entry';
+import { systemClock } from '@gateway/runtime/clock';
+
+/** That so many entries are missing. */
+export function gapEntry(missing: number): Buffer {
+  const entry = Buffer.alloc(14);
+  entry.writeUInt8(EVENT_ENTRY_VERSION, 0);
+  entry.writeUIntBE(systemClock.nowMs(), 2, 6);
+  entry.writeUInt8(PARTS.gap, 9);
+  entry.writeUInt32BE(missing, 10);
+  return entry;
+}
