@@ -2,7 +2,6 @@
 --- @include outbox
 --- @constants PART_CHANGES PART_MOVED PART_FINISHED OTP SMALL_SEND_RECIPIENTS CLOSED STATUS_NAMES EVENTS_KEPT_MS
 local WITH_ERROR = 128
-local MOST_CHANGES = 1000
 local told_parts, changes = {}, {}
 
 local function end_changes()
@@ -15,7 +14,6 @@ end
 local function tell_change(index, status, err)
   if not wants_events() then return end
   changes[#changes + 1] = err > 0 and struct.pack('>I2BI2', index, status + WITH_ERROR, err) or struct.pack('>I2B', index, status)
-  if #changes == MOST_CHANGES then end_changes() end
 end
 
 -- All of these recipients, in rising order, have this status now: a bit each, from the byte of the first on.

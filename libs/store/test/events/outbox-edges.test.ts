@@ -1,0 +1,148 @@
+import { type EventPart, OUTBOX_ENTRIES, readEntry } from '@gateway/contracts/events/entry';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { eventLogChannel, outboxChannel, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
+import { cancelLink, recordObserved, requestLink } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { openEvents } from '@gateway/store/events/open-events';
+import { readLog } from '@gateway/store/events/read-log';
+import { relayOutbox } from '@gateway/store/events/relay-outbox';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { cancelSend, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { useOwnedDevice } from '../support/use-owned-device.js';
+
+const PEOPLE = Array.from({ length: 2_000 }, (_, i) => String(4_915_112_340_000 + i));
+const DAY_MS = 86_400_000;
+
+describe('the outbox of a workspace', () => {
+  const { address, space, ownership } = useOwnedDevice();
+  const outbox = { workspace: 'main', shard: shardOf(address) };
+  const redis = () => space.store.redis;
+  const key = () => shardKeys(space.store.space, outbox.shard).outbox('main');
+  const log = () => workspaceKeys(space.store.space, 'main');
+  beforeEach(async () => {
+    await ensureDevice(space.store, address);
+    await openEvents(space.store, 'main');
+  });
+
+  async function accept(recipients: readonly string[], kind: 'text' | 'otp' = 'text') {
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients, owner: 't', requestId: 'r' },
+      ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+    });
+    return { messageId, tag: parseMessageId(messageId)!.tag };
+  }
+  async function entries() {
+    const rows = await redis().xrangeBuffer(key(), '-', '+');
+    return rows.map(([, [, value]]) => ({ bytes: value!.length, ...readEntry(value!) }));
+  }
+  const partsOf = async (): Promise<EventPart[]> => (await entries()).flatMap(({ parts }) => parts);
+
+  it('rings for what comes into an empty one, and not for more', async () => {
+    const rung: string[] = [];
+    space.clients.subscriber.on('message', (_channel, text) => rung.push(text));
+    await space.clients.subscriber.subscribe(outboxChannel(space.store.space));
+    const { messageId } = await accept(PEOPLE.slice(0, 2));
+    await forgetRecipient(space.store, address, parseMessageId(messageId)!.tag, PEOPLE[0]!);
+    await cancelSend(space.store, address, messageId);
+    await relayOutbox(space.store, outbox);
+    await cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 1))).messageId);
+    await redis().publish(outboxChannel(space.store.space), 'all');
+    await eventually(() => rung.includes('all'));
+    expect(rung).to.deep.equal([`main/${outbox.shard}`, `main/${outbox.shard}`, 'all']);
+  });
+
+  it('rings for those who read, and makes no log where there is none', async () => {
+    const rung: string[] = [];
+    space.clients.subscriber.on('message', (_channel, text) => rung.push(text));
+    await space.clients.subscriber.subscribe(eventLogChannel(space.store.space));
+    const news = async () => cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 1))).messageId);
+    await news();
+    expect(await relayOutbox(space.store, outbox)).to.equal(1);
+    await eventually(() => rung.includes('main'));
+    const { eventLog } = log();
+    await redis().del(eventLog);
+    await news();
+    expect(await relayOutbox(space.store, outbox)).to.equal(0);
+    expect(await redis().exists(eventLog)).to.equal(0);
+  });
+
+  it('has the change of a recipient who is forgotten, and of a linking that ends', async () => {
+    const { tag } = await accept(PEOPLE.slice(0, 3));
+    await forgetRecipient(space.store, address, tag, PEOPLE[1]!);
+    await requestLink(space.store, address, { attemptId: 'att_1', method: 'qrCode', forceNew: false });
+    await cancelLink(space.store, address, { attemptId: 'att_1', reason: 'link_timeout' });
+    const [forgotten, ended] = await partsOf();
+    expect(forgotten).to.deep.equal({
+      kind: 'changes',
+      changes: [{ index: 1, status: 'cancelled', errorCode: 0 }],
+    });
+    expect(ended).to.include({ kind: 'device', status: 'disconnected', reason: 'link_timeout' });
+  });
+
+  it('has a bit for each of many who change alike, from the first of them on', async () => {
+    const { tag, messageId } = await accept(PEOPLE);
+    const acked = PEOPLE.slice(0, -2).map((_, recipient) => ({ recipient, part: 0, event: 'acked' as const }));
+    await recordResults(space.store, ownership, { tag, nowMs: Date.now(), events: acked });
+    await cancelSend(space.store, address, messageId);
+    const [first, second] = await entries();
+    const changed = (parts: EventPart[]) => parts.flatMap((part) => (part.kind === 'changes' ? part.changes : []));
+    expect(changed(first!.parts).map(({ index }) => index)).to.deep.equal(acked.map(({ recipient }) => recipient));
+    expect(changed(second!.parts).map(({ index }) => index)).to.deep.equal([1_998, 1_999]);
+    expect(second!.bytes).to.be.below(80);
+  });
+
+  it('says what is told at once: small sends, and one-time passwords', async () => {
+    for (const recipients of [PEOPLE.slice(0, 10), PEOPLE.slice(0, 11)]) {
+      await cancelSend(space.store, address, (await accept(recipients)).messageId);
+    }
+    await cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 1), 'otp')).messageId);
+    expect((await entries()).map((entry) => entry.class)).to.deep.equal(['prompt', 'lists', 'prompt']);
+  });
+
+  it('keeps a send for as long as the log tells of it', async () => {
+    const { messageId, tag } = await accept(PEOPLE.slice(0, 3));
+    await cancelSend(space.store, address, messageId);
+    const [record] = await redis().keys(`${space.prefix}:*:s:${tag}`);
+    expect(await redis().pttl(record!)).to.be.above(7.9 * DAY_MS);
+  });
+
+  it('cuts words that a phone chose', async () => {
+    const name = 'x'.repeat(300);
+    await recordObserved(space.store, ownership, {
+      actedOn: undefined,
+      observed: { status: 'connected', phone: '447700900123', name },
+    });
+    expect((await partsOf())[0]).to.include({ status: 'connected', name: name.slice(0, 255) });
+  });
+
+  it('takes no more than there is room for, and counts the rest', async () => {
+    const fill = `for i = 1, ${OUTBOX_ENTRIES} do redis.call('XADD', KEYS[1], '*', 'e', '') end`;
+    await redis().eval(fill, 1, key());
+    await cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 3))).messageId);
+    expect(await redis().xlen(key())).to.equal(OUTBOX_ENTRIES);
+    expect(await redis().get(`${key()}:missing`)).to.equal('1');
+  });
+
+  it('makes its log forget what is older than a week, and say so', async () => {
+    const { eventLog, eventMarks } = log();
+    await redis().del(eventLog);
+    await redis().xadd(eventLog, '1000-0', 'e', '');
+    await cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 1))).messageId);
+    await relayOutbox(space.store, outbox);
+    expect(await redis().xlen(eventLog)).to.equal(1);
+    expect(await redis().hget(eventMarks, 'goneTo')).to.equal('1000-0');
+  });
+
+  it('begins empty, and a log that is there is taken over where it ends', async () => {
+    const { eventLog, eventMarks } = log();
+    expect([await redis().xlen(key()), await redis().xlen(eventLog)]).to.deep.equal([0, 0]);
+    const last = await redis().xadd(eventLog, '*', 'e', '');
+    await redis().hdel(eventMarks, 'isOpen', 'goneTo');
+    await openEvents(space.store, 'main');
+    const entry = { entry: last!, offset: 0 };
+    expect(await readLog(space.store, 'main', entry, { limit: 1 })).to.deep.equal({ entries: [], isLast: true });
+  });
+});
