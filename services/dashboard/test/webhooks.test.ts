@@ -1,4 +1,5 @@
 import type { WebhookPage, WebhookView } from '@gateway/contracts/console/webhook-views';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { listAudit } from '@gateway/store/console/audit';
 import { expect } from 'chai';
 import { openStream } from './support/live-stream.js';
@@ -96,6 +97,30 @@ describe('webhooks in the console', () => {
     await operator.post(`${path}/pause`);
     await operator.post(`${path}/resume`);
     expect((await pageOf(viewer, path)).webhook).not.to.have.property('failingSinceMs');
+  });
+
+  it('show what an endpoint refuses, and have it sent again', async () => {
+    const id = await makeWebhook(stage.space.store, { url: stage.url, answers: [200] });
+    const path = `/webhooks/${id}`;
+    const keys = workspaceKeys(stage.space.store.space, 'main');
+    const lines = [
+      { failures: 3, lastStatus: 422 },
+      { entry: '1-1', id: 'evt_a', type: 'message.received' },
+    ];
+    await stage.space.store.redis.hset(
+      keys.webhookParked(id),
+      'a',
+      lines.map((line) => JSON.stringify(line)).join('\n'),
+    );
+    await stage.space.store.redis.zadd(keys.webhookParkedSince(id), 1_000, 'a');
+    const { parked } = await pageOf(viewer, path);
+    expect(parked).to.have.length(1);
+    expect(parked[0]).to.include({ id: 'evt_a', attempts: 3, lastStatus: 422, sinceMs: 1_000 });
+    expect((await viewer.post(`${path}/replay`, { ids: ['evt_a'] })).status).to.equal(403);
+    const again = await operator.post(`${path}/replay`, { ids: ['evt_a', 'evt_none'] });
+    expect([again.status, again.body.unknown]).to.deep.equal([200, ['evt_none']]);
+    const [{ action, target } = {}] = await listAudit(stage.space.store);
+    expect([action, target]).to.deep.equal(['webhook.replayed', id]);
   });
 
   it('hand on what the API refuses, with the field it is about', async () => {

@@ -26,6 +26,23 @@ export interface WebhookPage {
   webhook: WebhookView;
   /** The newest first. What an endpoint answered is empty for viewers. */
   deliveries: readonly DeliveryView[];
+  /** What it refuses while it takes other requests: a hundred, those first that are there for longest. */
+  parked: readonly ParkedView[];
+}
+
+export interface ParkedView {
+  /** Of the event, or of the change. */
+  id: string;
+  type: string;
+  sinceMs: number;
+  /** How often it was refused alone. */
+  attempts: number;
+  /** Of HTTP. */
+  lastStatus?: number;
+  /** Without it, it is not tried again by itself. */
+  nextAttemptMs?: number;
+  /** Events of the same recipient that wait behind it. */
+  waiting: number;
 }
 
 export interface DeliveryView extends WebhookAttempt {

@@ -22,6 +22,7 @@ import {
   rotateWebhook,
   testWebhook,
 } from './webhooks/change-webhooks.js';
+import { replayWebhook } from './webhooks/replay-webhook.js';
 import { listWebhooks, listWebhookTypes, showWebhook } from './webhooks/webhooks.js';
 
 /** All that the page can ask for. */
@@ -36,6 +37,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...[listOptOuts, findOptOut, addOptOuts, liftOptOut],
   // The types before the ids.
   ...[listWebhooks, listWebhookTypes, showWebhook, createWebhook, changeWebhook, deleteWebhook],
-  ...[testWebhook, rotateWebhook, pauseWebhook, resumeWebhook],
+  ...[testWebhook, rotateWebhook, pauseWebhook, resumeWebhook, replayWebhook],
   ...[listUsers, createUser, makeUserLink, setUserRole, removeUser, listAudit],
 ];

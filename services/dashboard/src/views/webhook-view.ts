@@ -1,9 +1,10 @@
 import { mayAct, type UserRole } from '@gateway/contracts/console/users';
-import type { DeliveryView, WebhookPage, WebhookView } from '@gateway/contracts/console/webhook-views';
+import type { DeliveryView, ParkedView, WebhookPage, WebhookView } from '@gateway/contracts/console/webhook-views';
 import type { Workspace } from '@gateway/contracts/ids';
 import { secretsAt } from '@gateway/contracts/webhooks/signature';
 import { type WebhookAttempt, type WebhookId, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
+import { listParked } from '@gateway/store/webhooks/delivering/parked';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { listWebhooks, readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
 
@@ -16,6 +17,7 @@ export interface WebhookDeps {
 /** Requests that a list looks back for one that was taken: each has to be decrypted. */
 const LOOKED_AT = 10;
 const SHOWN = 50;
+const SHOWN_PARKED = 100;
 
 /** All of the workspace, the oldest first. */
 export async function readWebhookViews({ store, workspace, nowMs }: WebhookDeps): Promise<WebhookView[]> {
@@ -33,7 +35,12 @@ export async function readWebhookPage(deps: WebhookDeps, id: WebhookId): Promise
   const webhook = await readWebhook(store, workspace, id);
   if (!webhook) return null;
   const attempts = await listAttempts(store, workspace, id, SHOWN);
-  return { webhook: describe(webhook, attempts, nowMs()), deliveries: countAttempts(attempts) };
+  const parked = await listParked(store, { workspace, id }, { limit: SHOWN_PARKED });
+  return {
+    webhook: describe(webhook, attempts, nowMs()),
+    deliveries: countAttempts(attempts),
+    parked: parked.map(describeParked),
+  };
 }
 
 /** As a user of this role may see it. */
@@ -47,7 +54,7 @@ export function showPageTo(role: UserRole, page: WebhookPage): WebhookPage {
   if (mayAct(role, 'operator')) return page;
   // An answer may repeat what was posted.
   const deliveries = page.deliveries.map((delivery) => ({ ...delivery, answer: '' }));
-  return { webhook: showWebhookTo(role, page.webhook), deliveries };
+  return { ...page, webhook: showWebhookTo(role, page.webhook), deliveries };
 }
 
 function describe(webhook: Webhook, attempts: readonly WebhookAttempt[], nowMs: number): WebhookView {
@@ -61,6 +68,16 @@ function describe(webhook: Webhook, attempts: readonly WebhookAttempt[], nowMs: 
     ...(failingSinceMs !== undefined && { failingSinceMs }),
     ...(lastSuccessAtMs !== undefined && { lastSuccessAtMs }),
     ...(rotatedUntilMs !== undefined && { rotatedUntilMs }),
+  };
+}
+
+function describeParked(parked: Awaited<ReturnType<typeof listParked>>[number]): ParkedView {
+  const { sinceMs, dueMs, clock, events } = parked;
+  const { id = '', type = '' } = events[0] ?? {};
+  return {
+    ...{ id, type, sinceMs, attempts: clock.failures ?? 0, waiting: events.length - 1 },
+    ...(clock.lastStatus !== undefined && { lastStatus: clock.lastStatus }),
+    ...(dueMs !== null && { nextAttemptMs: dueMs }),
   };
 }
 

@@ -112,17 +112,17 @@ function deed(name: string, action: AuditAction): Operation {
   });
 }
 
-function targetOf({ params: { webhook = '' } }: Call<unknown>): WebhookId {
+export function targetOf({ params: { webhook = '' } }: Call<unknown>): WebhookId {
   if (!isWebhookId(webhook)) throw new ConsoleError('not_found');
   return webhook;
 }
 
-function placeOf(call: Call<unknown>): string {
+export function placeOf(call: Call<unknown>): string {
   return `/${targetOf(call)}`;
 }
 
 /** As one of the whole workspace. @param what.path below `/webhooks`. */
-function callApi(
+export function callApi(
   { user, requestId, signal }: Call<unknown>,
   { api }: DashboardDeps,
   { path, ...what }: { method: 'POST' | 'PATCH' | 'DELETE'; path: string; json?: unknown },

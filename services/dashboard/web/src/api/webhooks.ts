@@ -70,3 +70,5 @@ async function refresh(id: string): Promise<void> {
   const topics = [`webhook.${id}`, 'webhooks'];
   await Promise.all(topics.map((topic) => queryClient.invalidateQueries({ queryKey: keyOf(topic) })));
 }
+
+export const replayWebhook = ({ id, ids }: { id: string; ids: readonly string[] }) => act(id, 'replay', { ids });

@@ -12,6 +12,7 @@ import { Empty } from '../../components/states/empty.js';
 import { Loaded } from '../../components/states/loaded.js';
 import { SkeletonRows } from '../../components/states/skeleton-rows.js';
 import { DeliveryTable } from './delivery-table.js';
+import { ParkedTable } from './parked-table.js';
 import { TestButton } from './test-button.js';
 import { WebhookActions } from './webhook-actions.js';
 import { WebhookFacts } from './webhook-facts.js';
@@ -43,7 +44,7 @@ export function WebhookPage() {
   );
 }
 
-function Parts({ known: { webhook, deliveries } }: { known: Known }) {
+function Parts({ known: { webhook, deliveries, parked } }: { known: Known }) {
   const { t } = useTranslation();
   const mayTest = useMe().user.role !== 'viewer';
   return (
@@ -55,6 +56,7 @@ function Parts({ known: { webhook, deliveries } }: { known: Known }) {
           <Types types={webhook.types} />
         </Stack>
       </SimpleGrid>
+      {parked.length > 0 && <ParkedTable id={webhook.id} parked={parked} />}
       {deliveries.length === 0 ? (
         <Empty
           icon={<Inbox size={36} strokeWidth={1.4} />}
