@@ -106,8 +106,10 @@ function refusedAlone(
 ): { state: ParkedState; changes: ParkedChange[] } {
   const { key, clock } = only;
   const times = { nowMs: answered.nowMs, random: work.deps.random() };
+  const next = nextBreaker(clock, answered, times);
   // After 72 hours there is no next attempt.
-  const { breaker } = nextBreaker(clock, answered, times);
+  const { nextAttemptMs: _, failures = 0, ...ended } = clock;
+  const breaker = next.status === 'disabled' ? { ...ended, failures: failures + 1 } : next.breaker;
   const { status } = answered.attempt;
   const change: ParkedChange = {
     what: 'wait',

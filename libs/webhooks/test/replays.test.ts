@@ -112,6 +112,10 @@ describe('what is told to a webhook once more', () => {
     await endpoint.deliverAll();
     expect(endpoint.told).not.to.include(3);
     expect(await replay({ ids: ['3', '7'] })).to.deep.equal({ unknown: [] });
+    const clocks = (await parked({ limit: 9 })).map(
+      ({ events, clock }) => [events[0]!.id, clock.failures ?? 0] as const,
+    );
+    expect(clocks.flatMap(([id, failures]) => (failures === 0 ? id : []))).to.have.members(['3', '7']);
     await endpoint.deliverAll();
     expect(endpoint.told.filter((number) => [3, 7, 103].includes(number)).sort()).to.deep.equal([103, 3, 7]);
     expect(endpoint.told.indexOf(3)).to.be.below(endpoint.told.indexOf(103));
