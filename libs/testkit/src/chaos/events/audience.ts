@@ -49,7 +49,8 @@ export class Audience {
     { bases, seed, kinds }: { bases: readonly string[]; seed: number; kinds: readonly ReceiverKind[] },
   ): Promise<Audience> {
     const scopes = ['events', 'webhooks'] as const;
-    const { value: token } = await createApiToken(store, 'main', { name: 'audience', scopes: [...scopes] });
+    const makeToken = () => createApiToken(store, 'main', { name: 'audience', scopes: [...scopes] });
+    const { value: token } = await makeToken();
     const receivers = await Promise.all(kinds.map((kind, i) => Receiver.start(kind, new Random(seed + i))));
     for (const { url } of receivers) {
       const made = await postUntilAnswered(bases, '/webhooks', { token, body: { url, gatherSeconds: 1 } });
@@ -59,9 +60,11 @@ export class Audience {
     }
     const begin = await fetch(`${bases[0]}/events`, { headers: { authorization: `Bearer ${token}` } });
     const { nextCursor: cursor } = (await begin.json()) as { nextCursor: string };
-    const deps = { bases, token, cursor };
+    // Each has calls of its own.
+    const tokens = { pull: token, stream: (await makeToken()).value };
+    const deps = { bases, cursor };
     const consumers = (['pull', 'stream'] as const).map(
-      (kind, i) => new Consumer(kind, { ...deps, random: new Random(seed + 100 + i) }),
+      (kind, i) => new Consumer(kind, { ...deps, token: tokens[kind], random: new Random(seed + 100 + i) }),
     );
     return new Audience(receivers, consumers);
   }

@@ -15,6 +15,8 @@ interface Deps {
 
 const LONGEST_LIFE_MS = 3_000;
 const AGAIN_MS = 250;
+/** A token has 120 calls a minute. */
+const PULL_EVERY_MS = 500;
 /** Each recipient by itself, so that both ways in which it is told are compared. */
 const STREAM_TYPES = ['sent', 'delivered', 'read', 'failed', 'expired', 'cancelled', 'received'].map(
   (name) => `message.${name}`,
@@ -84,6 +86,7 @@ export class Consumer {
       // What it was told and where it is are written down together.
       this.events.push(...page.events);
       this.#cursor = page.nextCursor;
+      await sleep(PULL_EVERY_MS, life);
     }
   }
 
