@@ -1,16 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { findFreePort } from '@gateway/scripts/gateway/find-free-port';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import type { ServiceProcess } from '@gateway/testkit/service-process';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
-import { stringify } from 'yaml';
-import { nameRules, RULES_FOLDER, readDashboards, readRules } from './support/read-queries.js';
+import { readDashboards, readRuleFiles, readRules } from './support/read-queries.js';
+import { type Prometheus, startPrometheus } from './support/start-prometheus.js';
 
 const ACCOUNT = '491700000071';
 const PEOPLE = makeNumbers(40, 71);
@@ -29,48 +23,17 @@ const SELECTORS = /\b(?:gateway[_:][\w:]+|up|nodejs_\w+|process_\w+)(?:\{[^}]*\}
 
 describe('a Prometheus that looks at two of each service, which send', function () {
   this.timeout(120_000);
-  const fixture = useGateway({ senders: 2, connections: 2, readyMs: 40_000 });
-  const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
-  let [url, prometheus, secondApi] = [
-    '',
-    undefined as ChildProcess | undefined,
-    undefined as ServiceProcess | undefined,
-  ];
-
-  const ask = async (expr: string): Promise<{ metric: Record<string, string>; value: [number, string] }[]> => {
-    const answer = await fetch(`${url}/api/v1/query`, { method: 'POST', body: new URLSearchParams({ query: expr }) });
-    const { data, error } = (await answer.json()) as { data?: { result: [] }; error?: string };
-    if (!data) throw new Error(`${expr}: ${error}`);
-    return data.result;
-  };
+  const fixture = useGateway({ senders: 2, connections: 2, readyMs: 90_000 });
+  let secondApi: ServiceProcess | undefined;
+  let prometheus: Prometheus | undefined;
+  const ask = (expr: string) => prometheus!.ask(expr);
 
   before(async () => {
     const { gateway } = fixture;
     secondApi = await gateway.addApi();
     await Promise.all([gateway.addEvents(), gateway.addEvents()]);
     const services = [gateway.api, secondApi, ...gateway.senders, ...gateway.connections, ...gateway.events];
-    const targets = await Promise.all(
-      services.map(async (service) => {
-        const { opsPort } = await service.waitForLog((line) => typeof line.opsPort === 'number');
-        return `127.0.0.1:${opsPort}`;
-      }),
-    );
-    const config = join(folder, 'prometheus.yml');
-    const every = { scrape_interval: '1s', evaluation_interval: '1s' };
-    const rule_files = nameRules().map((name) => join(RULES_FOLDER, name));
-    const scrape_configs = [{ job_name: 'gateway', static_configs: [{ targets }] }];
-    writeFileSync(config, stringify({ global: every, rule_files, scrape_configs }));
-    url = `http://127.0.0.1:${await findFreePort()}`;
-    const args = [
-      `--config.file=${config}`,
-      `--storage.tsdb.path=${folder}/data`,
-      `--web.listen-address=${url.slice(7)}`,
-    ];
-    prometheus = spawn('prometheus', args, { stdio: 'ignore' });
-    await once(prometheus, 'spawn');
-    await eventually(async () => (await fetch(`${url}/-/ready`).catch(() => undefined))?.ok === true);
-    await eventually(async () => (await ask('up == 1')).length === services.length);
-
+    prometheus = await startPrometheus({ services, rules: readRuleFiles(), everySeconds: 1 });
     await gateway.link(ACCOUNT);
     const messageId = await fixture.send(PEOPLE, 'to be seen in the metrics');
     const otp = await gateway.call('POST', '/otp', { body: { phone: PEOPLE[0], code: '482913', language: 'English' } });
@@ -82,12 +45,8 @@ describe('a Prometheus that looks at two of each service, which send', function 
     await eventually(async () => (await ask('gateway:slo_bad:ratio3d')).length === 4);
   });
   after(async () => {
-    if (prometheus?.pid !== undefined) {
-      prometheus.kill();
-      if (prometheus.exitCode === null) await once(prometheus, 'exit');
-    }
+    await prometheus?.stop();
     await secondApi?.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it('finds data for each query of a dashboard and each recorded rule', async () => {
@@ -111,21 +70,6 @@ describe('a Prometheus that looks at two of each service, which send', function 
   });
 
   it('sees no failures, and no reason for an alert', async () => {
-    const { data } = (await (await fetch(`${url}/api/v1/alerts`)).json()) as {
-      data: { alerts: { state: string; labels: Record<string, string> }[] };
-    };
-    const firing = data.alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname);
-    expect(firing).to.deep.equal([]);
-  });
-
-  it('sees messages that are refused, and that no sender lives', async () => {
-    const { gateway, simulator } = fixture;
-    const isPending = async (name: string) => (await ask(`ALERTS{alertname="${name}"}`)).length > 0;
-    simulator.network.faults.add({ on: 'message', do: { ackError: 403 } });
-    await fixture.send(PEOPLE.slice(0, 10), 'to be refused');
-    await eventually(() => isPending('GatewayNetworkRefuses'), { everyMs: 500 });
-    await Promise.all(gateway.senders.map((sender) => sender.kill()));
-    await eventually(() => isPending('GatewayNoSender'), { timeoutMs: 40_000, everyMs: 500 });
-    await eventually(() => isPending('GatewayProcessDown'), { everyMs: 500 });
+    expect(await prometheus!.listFiring()).to.deep.equal([]);
   });
 });

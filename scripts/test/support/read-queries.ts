@@ -22,9 +22,12 @@ export function nameRules(end: 'rules.yml' | 'rules.test.yml' = 'rules.yml'): st
   return readdirSync(RULES_FOLDER).filter((name) => name.endsWith(end));
 }
 
+/** Their texts. */
+export const readRuleFiles = () => nameRules().map((name) => readFileSync(join(RULES_FOLDER, name), 'utf8'));
+
 export function readRules(): Rule[] {
-  return nameRules().flatMap((name) => {
-    const { groups } = parse(readFileSync(join(RULES_FOLDER, name), 'utf8')) as { groups: { rules: Rule[] }[] };
+  return readRuleFiles().flatMap((text) => {
+    const { groups } = parse(text) as { groups: { rules: Rule[] }[] };
     return groups.flatMap(({ rules }) => rules);
   });
 }

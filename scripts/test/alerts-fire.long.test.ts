@@ -1,0 +1,216 @@
+import { request } from 'node:http';
+import { clientVersionKeys } from '@gateway/contracts/redis-keys';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { setClientVersion } from '@gateway/store/fleet/client-version';
+import { listMembers } from '@gateway/store/fleet/members';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
+import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import type { ServiceProcess } from '@gateway/testkit/service-process';
+import { expect } from 'chai';
+import { readRuleFiles, readRules } from './support/read-queries.js';
+import { type Prometheus, startPrometheus } from './support/start-prometheus.js';
+
+const DEVICES = ['banned', 'unlinked', 'replaced', 'quiet'] as const;
+const NUMBERS = makeNumbers(DEVICES.length, 93);
+const [LATE] = makeNumbers(1, 95) as [string];
+const VERSION = '2.3000.1043000001';
+const NEXT_VERSION = '2.3000.1043000002';
+const DAY_MS = 86_400_000;
+const BODY_BUDGET_BYTES = 64 * 1024 * 1024;
+const BODY = `{"to":"${NUMBERS[0]}","attachment":{"base64":"${'A'.repeat(8 * 1024 * 1024)}`;
+const SKEWED_CLOCK = 'data:text/javascript,globalThis.now=Date.now;Date.now=()=>globalThis.now()+60000';
+/** They have faults of their own: receivers that fail, and outboxes that no one empties. */
+const OF_WEBHOOKS = /^Gateway(Events|Webhook)/;
+
+/**
+ * The rules with short memories: an alert waits for nothing, minutes and hours become seconds, and the numbers of the installation are old
+ * after 10 seconds. What they compare stays as it is.
+ */
+const hasten = (rules: string) =>
+  rules
+    .replace(/\bfor: \w+/g, 'for: 0s')
+    .replace(/\[(5|10|15|30)m\]|\[1h\]/g, '[20s]')
+    .replace(/\[(6h|1d|3d)\]/g, '[30s]')
+    .replace('gateway_fleet_survey_age_seconds) > 90', 'gateway_fleet_survey_age_seconds) > 10');
+
+describe('alerts, when what they are about happens', function () {
+  this.timeout(300_000);
+  let redis: RedisProcess;
+  let proxy: RedisProxy;
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+  let secondApi: ServiceProcess;
+  let odd: ServiceProcess;
+  let prometheus: Prometheus;
+  const fired = new Set<string>();
+
+  before(async () => {
+    redis = await RedisProcess.start();
+    proxy = await startRedisProxy(redis.url);
+    [space, simulator] = await Promise.all([openRedisSpace({ url: redis.url }), startSimulator()]);
+    simulator.network.settings.clientExpirationMs = Date.now() + DAY_MS;
+    const seen = { [`seen:${VERSION}`]: Date.now() - 90 * DAY_MS };
+    await space.store.redis.hset(clientVersionKeys(space.store.space).version, seen);
+    const env = {
+      ...{ REDIS_URL: proxy.url, SESSION_TTL_MS: '3000', ACK_TIMEOUT_MS: '2000', MESSENGER_VERSION: VERSION },
+      BODY_BUDGET_BYTES: String(BODY_BUDGET_BYTES),
+    };
+    gateway = await Gateway.start({ space, simulator, senders: 2, connections: 2, env, readyMs: 120_000 });
+    await Promise.all([gateway.addEvents(), gateway.addEvents()]);
+    secondApi = await gateway.addApi();
+    for (const [i, device] of DEVICES.entries()) await gateway.link(NUMBERS[i]!, device);
+    // Of another pace, for another network, with a wrong clock.
+    odd = await gateway.addSender({
+      ...{ MESSENGER_TRUST: `root:${'ab'.repeat(32)}`, PACE_PER_MINUTE: '7' },
+      NODE_OPTIONS: `--import=${SKEWED_CLOCK}`,
+    });
+    const services = [gateway.api, secondApi, ...gateway.senders, ...gateway.connections, ...gateway.events];
+    prometheus = await startPrometheus({ services, rules: readRuleFiles().map(hasten), everySeconds: 2 });
+  });
+  after(async () => {
+    await prometheus?.stop();
+    await Promise.all([secondApi?.kill(), ...(gateway?.senders ?? []).map((sender) => sender.kill())]);
+    await gateway?.close();
+    await simulator?.close();
+    proxy?.restore();
+    await space?.close();
+    proxy?.close();
+    await redis?.stop();
+  });
+
+  const fires = (...names: string[]) =>
+    eventually(
+      async () => {
+        for (const name of await prometheus.listFiring()) fired.add(name);
+        const missing = names.filter((name) => !fired.has(name));
+        if (missing.length > 0) throw new Error(`silent: ${missing.join(', ')}`);
+        return true;
+      },
+      { timeoutMs: 60_000, everyMs: 500 },
+    );
+  const numberOf = (device: (typeof DEVICES)[number]) => NUMBERS[DEVICES.indexOf(device)]!;
+  const end = (device: (typeof DEVICES)[number], code: number) => {
+    for (const { connection } of simulator.network.accounts.find(numberOf(device))!.devices.values())
+      connection?.endStream(code);
+  };
+  const send = (people: number) =>
+    gateway.call('POST', '/send', { device: 'quiet', body: { to: makeNumbers(people, 94), text: 'hello' } });
+
+  it('settings, clocks and versions', () =>
+    fires(
+      ...['GatewaySettingsDiffer', 'GatewayClockOff'],
+      ...['GatewayClientVersionExpiresSoon', 'GatewayClientVersionOld'],
+    ));
+
+  it('ends of sessions', async () => {
+    end('banned', 403);
+    end('unlinked', 401);
+    end('replaced', 440);
+    await fires('GatewayDeviceBanned', 'GatewayDeviceLoggedOut', 'GatewayDeviceReplaced');
+  });
+
+  it('bodies that fill the memory for them', async () => {
+    const requests = await Promise.all(
+      Array.from({ length: 9 }, async () => {
+        const { value } = await createApiToken(space.store, 'main', { name: 'large', device: 'quiet' });
+        const headers = {
+          ...{ authorization: `Bearer ${value}`, 'content-type': 'application/json' },
+          'content-length': BODY.length + 1,
+        };
+        const open = request(`${gateway.baseUrl}/send`, { method: 'POST', headers });
+        open.on('error', () => {});
+        open.write(BODY);
+        return open;
+      }),
+    );
+    await fires('GatewayBodyBudgetFull').finally(() => {
+      for (const open of requests) open.destroy();
+    });
+  });
+
+  it('a network that is silent, and one that refuses', async () => {
+    const silence = simulator.network.faults.add({ on: 'message', do: { silent: true } });
+    expect((await send(3)).status).to.equal(202);
+    await fires('GatewayStalled', 'GatewaySessionsStalled');
+    simulator.network.faults.remove(silence.id);
+    simulator.network.faults.add({ on: 'message', do: { ackError: 403 } });
+    await send(20);
+    await fires('GatewayNetworkRefuses');
+    simulator.network.faults.clear();
+  });
+
+  it('logins that are not answered, and a version that is refused', async () => {
+    simulator.network.faults.add({ on: 'login', do: { silent: true } });
+    end('quiet', 515);
+    await fires('GatewayDevicesWithoutSocket');
+    simulator.network.faults.replace([{ on: 'login', do: { error: 405 } }]);
+    await fires('GatewayClientVersionRefused', 'GatewayDeviceOutdated');
+    simulator.network.faults.clear();
+  });
+
+  it('a sender that trusts no server, and others that hang or are gone', async () => {
+    await setClientVersion(space.store, NEXT_VERSION);
+    // The sender with the fewest devices gets a new one.
+    const { body } = await gateway.call('POST', '/connect?rawQrCode=true', { device: 'late' });
+    await gateway.scan(LATE, body.qrCode, 'late');
+    await fires('GatewayNetworkUntrusted');
+    const hung = gateway.senders.filter((sender) => sender !== odd);
+    for (const sender of hung) sender.signal('SIGSTOP');
+    await eventually(async () => (await listMembers(space.store)).length === 1);
+    for (const sender of hung) sender.signal('SIGCONT');
+    await fires('GatewayLostSessions');
+    await odd.kill();
+    await fires('GatewayProcessDown');
+  });
+
+  it('a Redis that is far away, nearly full, refuses, and is away', async () => {
+    proxy.delay(150);
+    await fires('GatewayRedisSlow');
+    proxy.delay(0);
+    const { commands } = space.clients;
+    const used = Number(/^used_memory:(\d+)/m.exec(await commands.info('memory'))![1]);
+    await commands.config('SET', 'maxmemory', Math.round(used * 1.1));
+    await fires('GatewayRedisNearlyFull');
+    await commands.config('SET', 'maxmemory', 0);
+    await commands.acl('SETUSER', 'default', '-set', '-hset', '-zadd');
+    await fires('GatewayRedisRefuses');
+    await commands.acl('SETUSER', 'default', '+@all');
+    proxy.cut();
+    const asking = new AbortController();
+    const answers = keepAsking(asking.signal);
+    await fires(
+      ...['GatewayRedisDown', 'GatewaySurveyOld'],
+      ...['GatewayErrorBudgetBurnsFast', 'GatewayErrorBudgetBurns', 'GatewayErrorBudgetBurnsSlowly'],
+    );
+    asking.abort();
+    expect(new Set(await answers)).to.deep.equal(new Set([503]));
+    proxy.restore();
+  });
+  async function keepAsking(signal: AbortSignal): Promise<number[]> {
+    const answers: number[] = [];
+    while (!signal.aborted) answers.push((await send(1)).status);
+    return answers;
+  }
+
+  it('services that are gone', async () => {
+    await gateway.senders[0]!.kill();
+    await fires('GatewayCapacityShort');
+    await Promise.all([...gateway.senders, ...gateway.events].map((service) => service.kill()));
+    await fires('GatewayNoSender', 'GatewayNoEvents');
+    await Promise.all([gateway.api.kill(), secondApi.kill()]);
+    await fires('GatewayNoApi');
+    await Promise.all(gateway.connections.map((service) => service.kill()));
+    await fires('GatewayNoMetrics');
+  });
+
+  it('are all that there are', () => {
+    const all = readRules().flatMap(({ alert }) => alert ?? []);
+    expect([...fired]).to.include.members(all.filter((name) => !OF_WEBHOOKS.test(name)));
+  });
+});

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFreePort } from '@gateway/scripts/gateway/find-free-port';
+import { eventually } from '@gateway/testkit/eventually';
+import type { ServiceProcess } from '@gateway/testkit/service-process';
+import { stringify } from 'yaml';
+
+interface Sample {
+  metric: Record<string, string>;
+  value: [number, string];
+}
+
+export interface Prometheus {
+  url: string;
+  ask(expr: string): Promise<Sample[]>;
+  /** The names of alerts that fire now. */
+  listFiring(): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+/**
+ * A real one, which looks at these processes and has seen all of them once.
+ * @param options.rules text of rule files.
+ */
+export async function startPrometheus(options: {
+  services: readonly ServiceProcess[];
+  rules: readonly string[];
+  everySeconds: number;
+}): Promise<Prometheus> {
+  const { services, rules, everySeconds } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
+  const targets = await Promise.all(
+    services.map(async (service) => {
+      const { opsPort } = await service.waitForLog((line) => typeof line.opsPort === 'number');
+      return `127.0.0.1:${opsPort}`;
+    }),
+  );
+  const rule_files = rules.map((text, i) => {
+    const file = join(folder, `${i}-rules.yml`);
+    writeFileSync(file, text);
+    return file;
+  });
+  const every = `${everySeconds}s`;
+  const config = {
+    global: { scrape_interval: every, scrape_timeout: every, evaluation_interval: every },
+    ...{ rule_files, scrape_configs: [{ job_name: 'gateway', static_configs: [{ targets }] }] },
+  };
+  writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
+  const address = `127.0.0.1:${await findFreePort()}`;
+  const paths = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`];
+  const prometheus = spawn('prometheus', [...paths, `--web.listen-address=${address}`], { stdio: 'ignore' });
+  await once(prometheus, 'spawn');
+  const url = `http://${address}`;
+  const ask = async (expr: string): Promise<Sample[]> => {
+    const answer = await fetch(`${url}/api/v1/query`, { method: 'POST', body: new URLSearchParams({ query: expr }) });
+    const { data, error } = (await answer.json()) as { data?: { result: Sample[] }; error?: string };
+    if (!data) throw new Error(`${expr}: ${error}`);
+    return data.result;
+  };
+  const stop = async () => {
+    if (prometheus.exitCode === null) {
+      prometheus.kill();
+      await once(prometheus, 'exit');
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await eventually(async () => (await fetch(`${url}/-/ready`).catch(() => undefined))?.ok === true);
+    await eventually(async () => (await ask('up == 1')).length === services.length);
+  } catch (thrown) {
+    await stop();
+    throw thrown;
+  }
+  const listFiring = async () => {
+    const firing = await ask('ALERTS{alertstate="firing"}');
+    return [...new Set(firing.map(({ metric }) => metric.alertname!))];
+  };
+  return { url, ask, listFiring, stop };
+}
