@@ -98,7 +98,7 @@ describe('every answer of the document', () => {
   const eventId = async () => {
     const optOuts = (await api.newToken({ scopes: ['opt-outs'] })).value;
     await api.call('GET', '/events', { token });
-    await api.call('POST', '/opt-outs', { token: optOuts, json: { phone: '447700900003' } });
+    await api.call('POST', '/opt-outs', { token: optOuts, json: { phone: '447700900004' } });
     const { events } = (await api.call('GET', '/events?after=0', { token })).body as { events: { id: string }[] };
     return events[0]!.id;
   };
