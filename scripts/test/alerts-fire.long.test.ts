@@ -1,9 +1,13 @@
-import { request } from 'node:http';
-import { clientVersionKeys } from '@gateway/contracts/redis-keys';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { clientVersionKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { openEvents } from '@gateway/store/events/open-events';
 import { setClientVersion } from '@gateway/store/fleet/client-version';
 import { listMembers } from '@gateway/store/fleet/members';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { createActiveWebhook } from '@gateway/testkit/create-webhook';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
@@ -23,9 +27,9 @@ const NEXT_VERSION = '2.3000.1043000002';
 const DAY_MS = 86_400_000;
 const BODY_BUDGET_BYTES = 64 * 1024 * 1024;
 const BODY = `{"to":"${NUMBERS[0]}","attachment":{"base64":"${'A'.repeat(8 * 1024 * 1024)}`;
+/** Of an outbox: that one change is missing. */
+const ENTRY = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 1]);
 const SKEWED_CLOCK = 'data:text/javascript,globalThis.now=Date.now;Date.now=()=>globalThis.now()+60000';
-/** They have faults of their own: receivers that fail, and outboxes that no one empties. */
-const OF_WEBHOOKS = /^Gateway(Events|Webhook)/;
 
 /**
  * The rules with short memories: an alert waits for nothing, minutes and hours become seconds, and the numbers of the installation are old
@@ -48,9 +52,12 @@ describe('alerts, when what they are about happens', function () {
   let secondApi: ServiceProcess;
   let odd: ServiceProcess;
   let prometheus: Prometheus;
+  /** Of webhooks: answers what the path says. */
+  const receiver = createServer((req, res) => res.writeHead(Number(req.url!.slice(1))).end());
   const fired = new Set<string>();
 
   before(async () => {
+    receiver.listen(0, '127.0.0.1');
     redis = await RedisProcess.start();
     proxy = await startRedisProxy(redis.url);
     [space, simulator] = await Promise.all([openRedisSpace({ url: redis.url }), startSimulator()]);
@@ -59,7 +66,7 @@ describe('alerts, when what they are about happens', function () {
     await space.store.redis.hset(clientVersionKeys(space.store.space).version, seen);
     const env = {
       ...{ REDIS_URL: proxy.url, SESSION_TTL_MS: '3000', ACK_TIMEOUT_MS: '2000', MESSENGER_VERSION: VERSION },
-      BODY_BUDGET_BYTES: String(BODY_BUDGET_BYTES),
+      ...{ BODY_BUDGET_BYTES: String(BODY_BUDGET_BYTES), WEBHOOK_NETWORKS: '127.0.0.1/32' },
     };
     gateway = await Gateway.start({ space, simulator, senders: 2, connections: 2, env, readyMs: 120_000 });
     await Promise.all([gateway.addEvents(), gateway.addEvents()]);
@@ -74,6 +81,7 @@ describe('alerts, when what they are about happens', function () {
     prometheus = await startPrometheus({ services, rules: readRuleFiles().map(hasten), everySeconds: 2 });
   });
   after(async () => {
+    receiver.close();
     await prometheus?.stop();
     await Promise.all([secondApi?.kill(), ...(gateway?.senders ?? []).map((sender) => sender.kill())]);
     await gateway?.close();
@@ -169,6 +177,38 @@ describe('alerts, when what they are about happens', function () {
     await fires('GatewayProcessDown');
   });
 
+  it('endpoints that fail, are gone or are left behind, and outboxes that no one empties', async () => {
+    const { redis, space: keys } = space.store;
+    const { port } = receiver.address() as AddressInfo;
+    const create = (status: number, workspace?: string) =>
+      createActiveWebhook(space.store, `http://127.0.0.1:${port}/${status}`, workspace);
+    const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
+    // It has failed for long.
+    const failing = workspaceKeys(keys, 'main').webhook(await create(503));
+    const breaker = JSON.stringify({ failures: 5, sinceMs: minutesAgo(16), nextAttemptMs: 0 });
+    await redis.hset(failing, { status: 'failing', breaker });
+    const gone = workspaceKeys(keys, 'main').webhook(await create(410));
+    await addOptOuts(space.store, 'main', { numbers: ['447700900001'], source: 'api', atMs: Date.now() });
+    // Something happened long ago that another process has still not told.
+    const behind = workspaceKeys(keys, 'behind').webhook(await create(204, 'behind'));
+    const { eventLog } = workspaceKeys(keys, 'behind');
+    await redis.del(eventLog);
+    await redis.xadd(eventLog, `${minutesAgo(20)}-0`, 'e', 'x');
+    const lease = { lease: 'another process', leaseEndsMs: minutesAgo(-60) };
+    await redis.hset(behind, { 'lane:prompt': JSON.stringify({ cursor: '0-0' }), ...lease });
+    // One workspace has a log that is none, and in another an outbox was full.
+    await openEvents(space.store, 'broken');
+    await redis.set(workspaceKeys(keys, 'broken').eventLog, 'no stream');
+    await redis.del(shardKeys(keys, 0).outbox('broken'));
+    await redis.xadd(shardKeys(keys, 0).outbox('broken'), `${minutesAgo(2)}-0`, 'e', 'x');
+    await redis.set(`${shardKeys(keys, 1).outbox('main')}:missing`, 7);
+    await redis.xadd(shardKeys(keys, 1).outbox('main'), '*', 'e', ENTRY);
+    await fires('GatewayWebhookFailing', 'GatewayWebhookDisabled', 'GatewayWebhooksLate');
+    await fires('GatewayEventsLate', 'GatewayEventsMissing');
+    expect(await redis.hget(gone, 'status')).to.equal('disabled');
+    await redis.del(workspaceKeys(keys, 'broken').eventLog);
+  });
+
   it('a Redis that is far away, nearly full, refuses, and is away', async () => {
     proxy.delay(150);
     await fires('GatewayRedisSlow');
@@ -211,6 +251,6 @@ describe('alerts, when what they are about happens', function () {
 
   it('are all that there are', () => {
     const all = readRules().flatMap(({ alert }) => alert ?? []);
-    expect([...fired]).to.include.members(all.filter((name) => !OF_WEBHOOKS.test(name)));
+    expect([...fired]).to.include.members(all);
   });
 });

@@ -2,11 +2,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
-import { DEFAULT_WEBHOOK_SETTINGS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
-import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
-import { createWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
+import { pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { createActiveWebhook } from '@gateway/testkit/create-webhook';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
@@ -31,18 +29,8 @@ describe('the metrics of webhooks', () => {
     await space.close();
   });
 
-  /** One that has passed its test, and will answer everything with that status. */
-  async function create(status: number): Promise<WebhookId> {
-    const made = await createWebhook(space.store, 'main', {
-      settings: DEFAULT_WEBHOOK_SETTINGS,
-      target: { url: `http://127.0.0.1:${port}/${status}`, headers: {} },
-      secrets: [{ secret: makeWebhookSecret('v1') }],
-    });
-    if (made === 'full') throw new Error('full');
-    const attempt = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
-    await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
-    return made.id;
-  }
+  /** One that will answer everything with that status. */
+  const create = (status: number) => createActiveWebhook(space.store, `http://127.0.0.1:${port}/${status}`);
   async function start(): Promise<void> {
     const { CONTENT_KEYS } = space.keySettings;
     const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, CONTENT_KEYS, OPS_PORT: '0' };
