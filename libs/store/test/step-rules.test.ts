@@ -144,18 +144,19 @@ describe('a step in Redis', () => {
   });
 
   it('reads all that the status of a device is made of', async () => {
-    const names = ['desired', 'observed', 'restriction', 'owner', 'creds', 'device'];
+    const names = ['desired', 'observed', 'restriction', 'owner', 'creds', 'device', 'backlog'];
     const read = () => run('read-device-state', names, [key('of:')]);
-    expect(await read()).to.deep.equal([[], [], [], 0, 0, null]);
+    expect(await read()).to.deep.equal([[], [], [], 0, 0, null, null, null]);
     for (const name of names.slice(0, 3)) await redis().hset(key(name), 'of', name);
     const hashes = names.slice(0, 3).map((name) => ['of', name]);
     await redis().set(key('owner'), 'a:b:7');
-    expect(await read(), 'whose session has ended').to.deep.equal([...hashes, 0, 0, null]);
+    expect(await read(), 'whose session has ended').to.deep.equal([...hashes, 0, 0, null, null, null]);
     await redis().set(key('of:a:b'), '');
-    expect(await read()).to.deep.equal([...hashes, 1, 0, null]);
+    expect(await read()).to.deep.equal([...hashes, 1, 0, null, null, null]);
     await redis().set(key('creds'), 'x');
-    await redis().hset(key('device'), 'accountEpoch', 2);
-    expect(await read()).to.deep.equal([...hashes, 1, 1, '2']);
+    await redis().hset(key('device'), { accountEpoch: 2, pace: '{}' });
+    await redis().set(key('backlog'), 3);
+    expect(await read()).to.deep.equal([...hashes, 1, 1, '2', '{}', '3']);
   });
 });
 
