@@ -34,8 +34,8 @@ const MOCHA_OPTIONS = ['--no-config', '--forbid-only', '--timeout', '60000'];
 
 /**
  * `npm test`: all tests but the long ones, in three runs side by side with a Redis each. What the others say follows
- * when the first has ended. `--counts FOLDER` gets the counts of each run, `--in libs/messenger,services/api` runs those of
- * these folders; other options go to mocha, such as `--grep`.
+ * when the first has ended. `--counts FOLDER` gets the counts of each run, `--in libs/messenger,services/api/test/lists` runs
+ * those whose paths begin so; other options go to mocha, such as `--grep`.
  */
 export async function runTest(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
@@ -85,7 +85,7 @@ async function runFiles(files: readonly string[], args: readonly string[], lifec
   const { path } = makeTemporaryFolder(lifecycle, 'test');
   const { value: countsFolder = path, rest } = takeOption(args, '--counts');
   const { value: folders, rest: mochaArgs } = takeOption(rest, '--in');
-  const chosen = files.filter((file) => !folders || folders.split(',').some((folder) => file.includes(`/${folder}/`)));
+  const chosen = files.filter((file) => !folders || folders.split(',').some((folder) => file.includes(`/${folder}`)));
   if (chosen.length === 0) throw new Error(`There are no tests in ${folders}`);
   const shares = shareOutTests(chosen, Math.min(RUNS, chosen.length), readSeconds());
   const runs = shares.map((share, index): TestRun => {
