@@ -62,11 +62,8 @@ import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { SharedSurvey } from '@gateway/store/survey/shared-survey';
-import { claimDelivery, settleDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
-import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
-import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
+import { createWebhook } from '@gateway/store/webhooks/webhooks';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { addOptOuts, findOptedOut } from '@gateway/store/workspace/opt-outs';
@@ -78,6 +75,7 @@ import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
 import { ANSWERS_ONCE, CHANGES_AGAIN, REFUSED } from './support/answers-on-full-redis.js';
 import { ADDRESS, HOUR_MS, PEOPLE, useFullRedis } from './support/full-redis.js';
+import { useWebhook } from './support/use-webhook.js';
 
 const address = ADDRESS;
 const PEER = { workspace: 'main', device: 'phone-2' };
@@ -267,45 +265,7 @@ describe('a full Redis', () => {
     expect(await cancelLink(store, address, { attemptId: 'three', reason: 'link_timeout' })).to.equal(true);
   });
 
-  it('lets webhooks be changed, tested and deleted', async () => {
-    const target = { url: 'https://example.com/', headers: {} };
-    const wanted = { settings: DEFAULT_WEBHOOK_SETTINGS, target, secrets: [{ secret: 'whsec_x' }] };
-    const made = await createWebhook(store, 'main', wanted);
-    if (made === 'full') throw new Error('full');
-    await fill();
-    const { revision } = made;
-    const attempt = { webhookId: 'evt_1', atMs: Date.now(), tookMs: 1, status: 200, error: null, answer: '' };
-    expect(await recordAttempt(store, 'main', made.id, { attempt, verifiesRevision: revision })).to.equal('active');
-    const taken = await takeWebhook(store, { workspace: 'main', id: made.id, token: 'process-1' });
-    if (typeof taken === 'string') throw new Error(taken);
-    const lane = 'prompt' as const;
-    const event = { entry: '1-1', id: 'evt_1', type: 'send.finished' };
-    const changes = ['a', 'b'].map((key) => ({ what: 'add', key, event }) as const);
-    const claimed = { cursor: '1-0', claim: { to: '2-0', refusals: 0 } };
-    expect(await claimDelivery(store, taken, { lane, state: claimed, changes, nowMs: 1 })).to.equal(true);
-    const outcome = { status: 'active', breaker: {} } as const;
-    const settled = {
-      ...{ lane, state: { cursor: '2-0' }, nowMs: 2 },
-      changes: [
-        { what: 'add', key: 'b', event },
-        { what: 'drop', key: 'b', count: 1 },
-        { what: 'wait', key: 'a', clock: { failures: 1, nextAttemptMs: 9 } },
-        { what: 'lose', count: 1 },
-      ],
-    } as const;
-    expect(await settleDelivery(store, taken, settled, { attempt, outcome })).to.equal(true);
-    expect(await readDue(store, taken, { nowMs: 2, most: 9 })).to.deep.equal([
-      { key: 'b', clock: {}, events: [event] },
-    ]);
-    expect(await readParked(store, taken, ['a'])).to.deep.equal([
-      { key: 'a', clock: { failures: 1, nextAttemptMs: 9 }, events: [event] },
-    ]);
-    const ended = { lane: 'replay', state: undefined, nowMs: 3 } as const;
-    expect(await claimDelivery(store, taken, { ...ended, state: { cursor: '1-0' } })).to.equal(true);
-    expect(await claimDelivery(store, taken, ended)).to.equal(true);
-    expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
-    expect(await deleteWebhook(store, 'main', made.id)).to.equal(true);
-  });
+  it('lets webhooks be changed, tested and deleted', () => useWebhook(store, fill));
 
   it('tells what changed', async () => {
     const shard = shardOf(address);

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
-import { createActiveWebhook } from '@gateway/testkit/create-webhook';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
+import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
 
 const HOUR_MS = 3_600_000;
