@@ -12,6 +12,7 @@ import { Browser } from './support/test-dashboard.js';
 
 const DEVICES = 1_000;
 const TABS = 200;
+const USERS = 5;
 const MOST_BYTES = 50 * 1024 * 1024;
 const ALL = 'devices,messages,overview.1';
 /** Looked at each second and each two. What has a price per time needs a time: both are looked at in it. */
@@ -21,7 +22,7 @@ const WINDOW_MS = 2_200;
 describe('what open tabs cost the console', () => {
   let redis: SmallRedis;
   let process: ServiceProcess;
-  /** A session has places for twenty tabs. */
+  /** A session has places for twenty tabs, a user for sixty. */
   const browsers: Browser[] = [];
   const open: LiveStream[] = [];
   before(async () => {
@@ -29,7 +30,7 @@ describe('what open tabs cost the console', () => {
     const { store, prefix, url, keySettings } = redis.space;
     for (let index = 0; index < DEVICES; index++)
       await ensureDevice(store, { workspace: 'default', device: `d${1_000 + index}` });
-    await createUser(store, 'admin', 'admin');
+    for (let user = 0; user < USERS; user++) await createUser(store, `admin${user}`, 'admin');
     process = await ServiceProcess.start('dashboard', {
       ...keySettings,
       ...{ REDIS_URL: url, KEY_PREFIX: prefix, DASHBOARD_PORT: '0', OPS_PORT: '0' },
@@ -37,7 +38,7 @@ describe('what open tabs cost the console', () => {
     const { port } = await process.waitForLog(({ message }) => message === 'dashboard listens');
     for (let session = 0; session < 10; session++) {
       const browser = new Browser(Number(port));
-      await browser.post('/sign-in/link', { secret: await createOneTimeLink(store, 'admin') });
+      await browser.post('/sign-in/link', { secret: await createOneTimeLink(store, `admin${session % USERS}`) });
       browsers.push(browser);
     }
   });
