@@ -50,8 +50,9 @@ describe('the outbox of a workspace', () => {
     await relayOutbox(space.store, outbox);
     await cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 1))).messageId);
     await redis().publish(outboxChannel(space.store.space), 'all');
-    await eventually(() => rung.includes('all'));
-    expect(rung).to.deep.equal([`main/${outbox.shard}`, `main/${outbox.shard}`, 'all']);
+    // Of a Cluster, what two nodes publish has no order.
+    await eventually(() => rung.includes('all') && rung.length >= 3);
+    expect(rung.sort()).to.deep.equal(['all', `main/${outbox.shard}`, `main/${outbox.shard}`]);
   });
 
   it('rings for those who read, and makes no log where there is none', async () => {
