@@ -40,7 +40,7 @@ export const eventAnswer = Joi.object({
 
 type EventsCall = Pick<Call<{ types?: string[] }, unknown>, 'query' | 'token'>;
 
-/** From where on. Whoever reads wants events: from now on there are some. */
+/** From where on. To read is to want events: from now on there are some. */
 export async function startReading(
   { workspace, query }: { workspace: Workspace; query: { after?: string | undefined } },
   { store }: ApiDeps,
