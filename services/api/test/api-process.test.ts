@@ -10,6 +10,7 @@ import { makePng } from '@gateway/testkit/sample-files';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 import { linkDevice } from './support/device-owner.js';
+import { whenClosed } from './support/raw-request.js';
 import { BASE } from './support/test-api.js';
 
 /** Addresses of no one: nothing answers there, should one of them be asked. */
@@ -129,7 +130,7 @@ describe('the process of the API, with few places', () => {
       socket.write(`${head}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`);
       await once(socket, 'data');
     }
-    await once(open().resume(), 'close');
+    await whenClosed(open().resume());
     expect(await api.metrics()).to.match(/gateway_dropped_connections_total 1\n/);
   });
 });

@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import { whenClosed } from './support/raw-request.js';
 import { BASE } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
@@ -64,7 +65,7 @@ describe('a body that is cut off', () => {
 
   it('is not begun to be read when it was over before its caller was known', async () => {
     const socket = await open(`${send(CHUNKED)}${asChunk(START.length)}${START}\r\nXYZ\r\n`);
-    await once(socket, 'close');
+    await whenClosed(socket);
     expect((await api.call('GET', '/status')).status).to.equal(200);
     expect(await heldBytes()).to.equal(0);
   });

@@ -4,6 +4,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { linkDevice } from './support/device-owner.js';
+import { whenClosed } from './support/raw-request.js';
 import { BASE, startTestApi } from './support/test-api.js';
 
 describe('stopping the API', () => {
@@ -36,7 +37,7 @@ describe('stopping the API', () => {
     await eventually(() => received.includes('100 Continue'));
     const closed = api.close();
     socket.write(body);
-    await once(socket, 'close');
+    await whenClosed(socket);
     expect(received).to.include('202 Accepted');
     await closed;
     const refused = await fetch(`${api.origin}${BASE}/status`).catch(() => 'refused');
@@ -58,7 +59,7 @@ describe('stopping the API', () => {
       const socket = connect(api.port, '127.0.0.1').on('error', () => {});
       await once(socket, 'connect');
       if (begun) socket.write(begun);
-      closed.push(once(socket, 'close'));
+      closed.push(whenClosed(socket));
     }
     const startedAt = Date.now();
     await api.close();

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { LIMITS } from '@gateway/contracts/limits';
@@ -26,6 +25,7 @@ import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng } from './support/a
 import { BODIES, file, largest, SVG } from './support/attacks/costly-bodies.js';
 import { LargeFile } from './support/attacks/large-file.js';
 import { linkDevice } from './support/device-owner.js';
+import { whenClosed } from './support/raw-request.js';
 import { BASE } from './support/test-api.js';
 
 /** After so long a fetch gets no turn any more: 503. */
@@ -83,7 +83,7 @@ describe('what one caller can do to the others with bodies and files', function 
         const socket = await api.open();
         socket.resume().write(`${head}Content-Length: 13900000\r\n\r\n`);
         socket.end(most);
-        await once(socket, 'close');
+        await whenClosed(socket);
       }
     });
   });

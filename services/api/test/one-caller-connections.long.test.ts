@@ -6,6 +6,7 @@ import { sleep } from '@gateway/runtime/clock';
 import { expect } from 'chai';
 import { ATTEMPTS, MAX_LOOP_DELAY_MS, TEXT, useAttackedApi } from './support/attacks/attacked-api.js';
 import { longestTurnMs, readDelays } from './support/attacks/neighbours.js';
+import { whenClosed } from './support/raw-request.js';
 import { BASE } from './support/test-api.js';
 
 const ANSWER_MS = 10_000;
@@ -68,7 +69,7 @@ describe('what one caller can do to the others with connections and requests', f
       const bytes = Buffer.from(requests(await api.newToken()));
       await api.expectNoHarm(async () => {
         const sockets = await Promise.all(Array.from({ length: connections }, () => api.open()));
-        const ends = sockets.map((socket) => once(socket.resume(), 'close'));
+        const ends = sockets.map((socket) => whenClosed(socket.resume()));
         for (const socket of sockets) socket.write(bytes);
         await Promise.race([Promise.all(ends), sleep(ATTACK_MS)]);
         for (const socket of sockets) socket.destroy();

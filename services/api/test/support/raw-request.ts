@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { eventually } from '@gateway/testkit/eventually';
 
 export interface RawAnswer {
@@ -8,6 +8,12 @@ export interface RawAnswer {
   /** As it came; empty for HEAD. */
   body: string;
 }
+
+/** Resolves when it is closed, also by a reset: a server that refuses what still comes may end it either way. */
+export const whenClosed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    socket.on('error', () => {}).once('close', () => resolve());
+  });
 
 /** Writes bytes that no client library would write, and reads as many answers as are asked for. */
 export async function exchange(
