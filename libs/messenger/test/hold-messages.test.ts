@@ -21,9 +21,9 @@ describe('receiving a message', () => {
     await test.next('open');
     return test;
   }
-  const write = async (text: string, addressing?: 'pn' | 'lid'): Promise<string> => {
+  const write = async (text: string, how: { addressing?: 'pn' | 'lid'; id?: string } = {}): Promise<string> => {
     const path = `phones/${friend}/messages`;
-    return (await sessions.admin<{ id: string }>('POST', path, { to: device.phone, text, addressing })).id;
+    return (await sessions.admin<{ id: string }>('POST', path, { to: device.phone, text, ...how })).id;
   };
   /** Whether the network still has a message, to say it again at the next login. */
   function isKept(id: string): boolean {
@@ -44,7 +44,7 @@ describe('receiving a message', () => {
 
   it('comes from the number of a person who writes under their hidden identifier', async () => {
     const test = await open();
-    await write('STOP', 'lid');
+    await write('STOP', { addressing: 'lid' });
     const { phone, jid, isPhoneStored } = await test.next('message');
     expect(phone).to.equal(friend);
     expect(isPhoneStored, 'the stanza says it').to.equal(undefined);
@@ -129,6 +129,14 @@ describe('receiving a message', () => {
     await eventually(() => textsOf(test).length === 3);
     expect(textsOf(test)).to.deep.equal(texts);
     await eventually(() => !ids.some(isKept));
+  });
+
+  it('is left out under an id that is longer than what is told of it can hold', async () => {
+    const test = await open();
+    await write('under a long id', { id: '€'.repeat(100) });
+    await write('under a short one');
+    await eventually(() => textsOf(test).includes('under a short one'));
+    expect(textsOf(test)).to.deep.equal(['under a short one']);
   });
 
   it('ignores messages of the account itself and of its other devices', async () => {

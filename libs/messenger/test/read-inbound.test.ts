@@ -83,9 +83,11 @@ describe('what a phone may send', () => {
   });
 
   it('refers to no endless id', () => {
-    const id = 'A'.repeat(101);
-    expect(read({ reactionMessage: { key: { id }, text: 'x' } })?.content).to.deep.equal({ type: 'unsupported' });
-    expect(read({ extendedTextMessage: { text: 'x', contextInfo: { stanzaId: id } } })).not.to.have.property('replyTo');
+    for (const id of ['A'.repeat(101), '€'.repeat(34)]) {
+      const quote = { extendedTextMessage: { text: 'x', contextInfo: { stanzaId: id } } };
+      expect(read({ reactionMessage: { key: { id }, text: 'x' } })?.content).to.deep.equal({ type: 'unsupported' });
+      expect(read(quote)).not.to.have.property('replyTo');
+    }
     const content = read({ reactionMessage: { key: { id: 'A' }, text: '👍'.repeat(500) } })?.content;
     if (content?.type !== 'reaction') throw new Error('no reaction');
     expect(content.emoji).to.have.lengthOf(64);

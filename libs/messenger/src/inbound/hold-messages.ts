@@ -13,7 +13,7 @@ import {
   unpadRandomMax16,
 } from '../socket/baileys.js';
 import { cutText } from './cut-text.js';
-import { MAX_ID_CHARACTERS, readInbound } from './read-inbound.js';
+import { isPlatformId, readInbound } from './read-inbound.js';
 
 export interface HoldMessagesDeps {
   /** The message is confirmed to the network when this resolves. */
@@ -70,7 +70,7 @@ async function readIncoming(
   plain: Uint8Array,
 ): Promise<IncomingMessage | undefined> {
   const { id: platformId, from } = attrs;
-  if (!platformId || platformId.length > MAX_ID_CHARACTERS || !isFromPerson(sock, attrs)) return undefined;
+  if (!isPlatformId(platformId) || !isFromPerson(sock, attrs)) return undefined;
   const content = readContent(plain);
   // Messages from other devices of ours are marked as such, under any name.
   if (!content || content.deviceSentMessage) return undefined;

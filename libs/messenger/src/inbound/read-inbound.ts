@@ -17,7 +17,8 @@ export interface ReadInbound {
   replyTo?: string;
 }
 
-export const MAX_ID_CHARACTERS = 100;
+/** Real ones have 40 at most. What is told of a message holds no more than 255. */
+const MAX_ID_BYTES = 100;
 const MAX_PLACE_CHARACTERS = 300;
 const { REVOKE, MESSAGE_EDIT } = proto.Message.ProtocolMessage.Type;
 
@@ -117,5 +118,10 @@ function withQuote(read: ReadInbound, context: proto.IContextInfo | null | undef
 }
 
 function referenceTo(key: Pick<proto.IMessageKey, 'id'> | null | undefined): MessageReference | undefined {
-  return key?.id && key.id.length <= MAX_ID_CHARACTERS ? { platformId: key.id } : undefined;
+  return isPlatformId(key?.id) ? { platformId: key.id } : undefined;
+}
+
+/** Phones choose the ids of what they send. */
+export function isPlatformId(id: string | null | undefined): id is string {
+  return !!id && Buffer.byteLength(id) <= MAX_ID_BYTES;
 }
