@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { escapeId } from '@gateway/contracts/events/event-id';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
@@ -203,11 +204,12 @@ describe('webhook endpoints', () => {
       { ...common, id: 'evt_1', attempts: 2, lastStatus: 422, nextAttemptAt: null, waiting: 1 },
       { ...common, id: 'evt_2', attempts: 0, lastStatus: null, nextAttemptAt: since, waiting: 0 },
     ]);
-    const replayed = await call('POST', `${path}/replay`, { ids: ['evt_1', 'evt_9'] });
+    const longest = `evt_k3m9x2pq_${escapeId('_'.repeat(100))}_received`;
+    const replayed = await call('POST', `${path}/replay`, { ids: ['evt_1', 'evt_9', longest] });
     expect([replayed.status, replayed.body.webhookId, replayed.body.unknown]).to.deep.equal([
       202,
       webhookId,
-      ['evt_9'],
+      ['evt_9', longest],
     ]);
     const { body: now } = await call('GET', `${path}/parked`);
     expect((now.parked as object[])[1]).to.include({ id: 'evt_1', attempts: 0, waiting: 1 });

@@ -12,6 +12,9 @@ export type EventIdParts =
   /** What the log itself tells, in this entry. */
   | { kind: 'logged'; place: string; entry: string };
 
+/** That of what a person wrote, whose id of a hundred bytes at the network may be escaped fourfold. */
+export const MAX_EVENT_ID_CHARACTERS = 450;
+
 const SHORT = '[0-9a-hjkmnp-tv-z]{8}';
 const PLACE = '([a-z0-9-]{1,40})';
 const WHAT_HAPPENED = RECIPIENT_STATUSES.filter((status) => status !== 'queued').join('|');

@@ -1,3 +1,4 @@
+import { MAX_EVENT_ID_CHARACTERS } from '@gateway/contracts/events/event-id';
 import { ApiError } from '@gateway/runtime/errors';
 import { replayWebhook as replay } from '@gateway/store/webhooks/delivering/replays';
 import { readWebhook } from '@gateway/store/webhooks/webhooks';
@@ -20,7 +21,7 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
   query: Joi.object<Record<string, never>>({}),
   body: Joi.object({
     ids: Joi.array()
-      .items(Joi.string().min(1).max(300))
+      .items(Joi.string().min(1).max(MAX_EVENT_ID_CHARACTERS))
       .min(1)
       .max(100)
       .description('Of events in `/parked`, or of requests in `/deliveries`: these come as they were.'),
@@ -58,7 +59,8 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
     if (outcome === 'gone') throw new ApiError('not_found');
     if (outcome === 'full') throw new ApiError('replays_full');
     logger.info('webhook replay asked for', { webhookId: id });
-    return { status: 202, body: { webhookId: id, unknown: outcome.unknown } };
+    const audit = { action: 'webhook.replayed', target: id } as const;
+    return { status: 202, body: { webhookId: id, unknown: outcome.unknown }, audit };
   },
 };
 

@@ -39,7 +39,12 @@ export const webhookFields = {
     ),
   description: Joi.string().allow('').max(200).description('For people.'),
   types: Joi.array()
-    .items(Joi.string().valid(...SUBSCRIBABLE_TYPES))
+    .items(
+      Joi.string()
+        .valid(...SUBSCRIBABLE_TYPES)
+        // All of them, for each that is wrong, would be long.
+        .messages({ 'any.only': 'is no type of event that there is' }),
+    )
     .min(1)
     .unique()
     .description(
