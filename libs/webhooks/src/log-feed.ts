@@ -1,6 +1,7 @@
 import { compareEntries, comparePlaces, type LogPlace, parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import type { Workspace } from '@gateway/contracts/ids';
+import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/read-log';
@@ -9,7 +10,6 @@ import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type { Feed, Told } from './feed.js';
-import { hideParts } from './hide-parts.js';
 
 /** One event, or all that came before it and is for others. */
 interface Step {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { eventSchema, type GatewayEvent } from '@gateway/contracts/events/events';
 import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
-import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
+import { DEFAULT_WEBHOOK_SETTINGS, type WebhookSettings } from '@gateway/contracts/webhooks/webhook';
 import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog } from '@gateway/store/events/read-log';
 import { listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
@@ -101,16 +101,16 @@ describe('events on the command line', () => {
   });
 
   it('come as examples to the endpoints that get events and ask for them, and say that they are tests', async () => {
-    const make = (types: string[], secret: string) =>
+    const make = (types: string[], secret: string, hiding: Partial<WebhookSettings> = {}) =>
       createWebhook(space.store, 'main', {
-        settings: { ...DEFAULT_WEBHOOK_SETTINGS, types },
+        settings: { ...DEFAULT_WEBHOOK_SETTINGS, types, ...hiding },
         target: { url, headers: {} },
         secrets: [{ secret }],
       }) as Promise<Endpoint>;
     const verify = ({ id, revision }: Endpoint) =>
       recordAttempt(space.store, 'main', id, { attempt: TAKEN, verifiesRevision: revision });
     const [asks, other] = [makeWebhookSecret('v1'), makeWebhookSecret('v1')];
-    const endpoint = await make(['message.received'], asks);
+    const endpoint = await make(['message.received'], asks, { content: 'none', numbers: 'masked' });
     await Promise.all([endpoint, await make(['send.finished'], other)].map(verify));
     await make(['message.received'], other);
     const { shown } = await trigger('message.received');
@@ -120,6 +120,11 @@ describe('events on the command line', () => {
     const event = new Webhook(asks).verify(posted[0]!.body, posted[0]!.headers) as GatewayEvent;
     expect(event).to.deep.include({ type: 'message.received', test: true });
     expect(eventSchema('message.received').validate(event).error).to.equal(undefined);
+    expect(event.data, 'as the endpoint wants it').to.deep.include({
+      name: null,
+      content: { type: 'text', text: null },
+    });
+    expect(event.data.from).to.match(/\*/);
     const [newest] = await listAttempts(space.store, 'main', endpoint.id, 1);
     expect(newest).to.include({ webhookId: event.id, status: 200 });
   });

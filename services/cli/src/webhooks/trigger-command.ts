@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { exampleOf } from '@gateway/contracts/events/event-examples';
 import { EVENT_DATA, type GatewayEvent } from '@gateway/contracts/events/events';
+import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
 import type { WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import { postWebhook } from '@gateway/egress/post-webhook';
 import { systemClock } from '@gateway/runtime/clock';
@@ -67,13 +68,15 @@ async function findEndpoints(
 }
 
 async function postTo(
-  { store, workspace, webhookPolicy }: CliContext,
-  { id, target, secrets }: Webhook,
+  { store, workspace, webhookPolicy, record }: CliContext,
+  { id, target, secrets, settings }: Webhook,
   { event, signal }: { event: GatewayEvent; signal: AbortSignal },
 ): Promise<Posted> {
-  const request = { target, secrets, id: event.id, body: Buffer.from(JSON.stringify(event)) };
+  const body = Buffer.from(JSON.stringify(hideParts(event, settings)));
+  const request = { target, secrets, id: event.id, body };
   const { attempt } = await postWebhook(request, { policy: webhookPolicy, clock: systemClock, signal });
   await recordAttempt(store, workspace, id, { attempt });
+  await record('webhook.tested', id);
   return { to: id, attempt };
 }
 

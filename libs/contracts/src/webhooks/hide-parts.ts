@@ -1,6 +1,6 @@
-import type { GatewayEvent } from '@gateway/contracts/events/events';
-import { maskPhoneNumber } from '@gateway/contracts/people/phone-number';
-import type { WebhookSettings } from '@gateway/contracts/webhooks/webhook';
+import type { GatewayEvent } from '../events/events.js';
+import { maskPhoneNumber } from '../people/phone-number.js';
+import type { WebhookSettings } from './webhook.js';
 
 type Hidden = Pick<WebhookSettings, 'content' | 'numbers'>;
 type Data = GatewayEvent['data'];

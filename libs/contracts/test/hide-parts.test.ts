@@ -1,5 +1,5 @@
 import { eventSchema, type GatewayEvent } from '@gateway/contracts/events/events';
-import { hideParts } from '@gateway/webhooks/hide-parts';
+import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
 import { expect } from 'chai';
 
 const FROM = '447700900124';
