@@ -1,3 +1,4 @@
+import { parseNetworks } from '@gateway/egress/address-rules';
 import { listAudit } from '@gateway/store/console/audit';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -9,7 +10,10 @@ describe('the audit log of what programs change', () => {
   let api: TestApi;
   beforeEach(async () => {
     space = await openRedisSpace();
-    api = await startTestApi(space, { waits: { codeMs: 100, logoutMs: 100 } });
+    api = await startTestApi(space, {
+      waits: { codeMs: 100, logoutMs: 100 },
+      webhookPolicy: { addresses: { allowed: parseNetworks('127.0.0.1/32') } },
+    });
   });
   afterEach(async () => {
     await api.close();
@@ -44,15 +48,20 @@ describe('the audit log of what programs change', () => {
     const { value: token } = await api.newToken({ scopes: ['webhooks'] });
     const call = async (method: string, path: string, json?: object) =>
       (await api.call(method, `/webhooks${path}`, { token, ...(json && { json }) })).body;
-    const { webhookId: id } = await call('POST', '', { url: 'https://example.com/' });
+    const { webhookId: id } = await call('POST', '', { url: 'https://127.0.0.1:1/' });
     await call('PATCH', `/${id}`, { gatherSeconds: 5 });
     await call('POST', `/${id}/pause`);
     await call('POST', `/${id}/resume`);
     await call('POST', `/${id}/rotate`, {});
+    await call('POST', `/${id}/replay`, { after: '2026-01-01T00:00:00Z' });
+    await call('POST', `/${id}/test`);
     for (let times = 0; times < 2; times++) await call('DELETE', `/${id}`);
     const entries = await listAudit(space.store);
     expect(entries.map(({ action, target }) => [action, target]).reverse()).to.deep.equal(
-      ['created', 'changed', 'paused', 'resumed', 'secret_rotated', 'deleted'].map((what) => [`webhook.${what}`, id]),
+      ['created', 'changed', 'paused', 'resumed', 'secret_rotated', 'replayed', 'tested', 'deleted'].map((what) => [
+        `webhook.${what}`,
+        id,
+      ]),
     );
   });
 });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listAudit } from '@gateway/store/console/audit';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
@@ -50,6 +51,9 @@ describe('webhooks on the command line', () => {
       expect([refused.code, refused.stderr]).to.deep.equal([1, message]);
       expect((await cli(`webhooks replay ${webhookId} --after 2026-01-01T00:00:00Z`)).unknown).to.deep.equal([]);
       expect(await cli(`webhooks delete ${webhookId}`)).to.deep.equal({ deleted: webhookId });
+      const done = (await listAudit(space.store)).map(({ action, target }) => [action, target]).reverse();
+      const what = ['created', 'tested', 'secret_rotated', 'paused', 'resumed', 'replayed', 'replayed', 'deleted'];
+      expect(done).to.deep.equal(what.map((each) => [`webhook.${each}`, webhookId]));
     } finally {
       receiver.close();
     }

@@ -70,6 +70,5 @@ export const AUDIT_ACTIONS = [
   'webhook.resumed',
   'webhook.replayed',
   'webhook.deleted',
-  'webhook.replayed',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -60,6 +60,7 @@ export const testWebhook: Endpoint<Nothing, Nothing> = {
     const host = shownHost(new URL(target.url).hostname);
     logger.info('webhook tested', { webhookId: id, host, answered: attempt.status, reason: attempt.error });
     if (status === 'gone') throw new ApiError('not_found');
-    return { status: 200, body: { ...describeAttempt(attempt), webhookStatus: status } };
+    const audit = { action: 'webhook.tested', target: id } as const;
+    return { status: 200, body: { ...describeAttempt(attempt), webhookStatus: status }, audit };
   },
 };

@@ -113,12 +113,13 @@ async function show(context: CliContext, id: string): Promise<void> {
   context.output.show(describe(found(id, await readWebhook(context.store, context.workspace, id))));
 }
 
-async function test({ store, workspace, output, webhookPolicy }: CliContext, id: string): Promise<void> {
+async function test({ store, workspace, output, record, webhookPolicy }: CliContext, id: string): Promise<void> {
   const { target, secrets, revision } = found(id, await readWebhook(store, workspace, id));
   const deps = { policy: webhookPolicy, clock: systemClock, signal: new AbortController().signal };
   const { attempt } = await postWebhook({ target, secrets, ...makeTestEvent(id, systemClock.nowMs()) }, deps);
   const verifiesRevision = wasTaken(attempt) ? revision : undefined;
   const status = await recordAttempt(store, workspace, id, { attempt, verifiesRevision });
+  await record('webhook.tested', id);
   const { status: answered, error, tookMs, answer } = attempt;
   output.show({ delivered: wasTaken(attempt), answered: answered ?? error, tookMs, answer, webhookStatus: status });
 }
