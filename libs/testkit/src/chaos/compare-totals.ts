@@ -9,7 +9,7 @@ import type { Account } from './account-for.js';
  * accepted: recipients, whatever became of them.
  */
 export async function compareTotals(store: Store, account: Account): Promise<number> {
-  const { kinds } = await readTotals(store);
+  const { kinds, errors } = await readTotals(store);
   const sum = (read: (kind: (typeof kinds)[keyof typeof kinds]) => number) =>
     SEND_KINDS.reduce((total, kind) => total + read(kinds[kind]), 0);
   const now = (...statuses: RecipientStatus[]) =>
@@ -20,6 +20,7 @@ export async function compareTotals(store: Store, account: Account): Promise<num
     [now('queued', 'cancelled'), 0],
     [now('sent', 'delivered', 'read'), shown],
     [now('failed'), failed],
+    [[...errors.values()].reduce((total, count) => total + count, 0), sum(({ reached }) => reached.failed)],
     [now('expired'), expired],
   ] as const;
   return pairs.reduce((total, [counted, wanted]) => total + Math.abs(counted - wanted), 0);
