@@ -1,9 +1,12 @@
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
 import { Gateway, type GatewayOptions } from './gateway.js';
+import { RedisProcess } from './redis-servers/redis-process.js';
 import { openRedisSpace, type RedisSpace } from './redis-space.js';
 import { standIn } from './stand-in.js';
 
 export interface GatewayFixture {
+  /** With `ownRedis` alone. */
+  readonly redis: RedisProcess;
   readonly space: RedisSpace;
   readonly simulator: Simulator;
   readonly gateway: Gateway;
@@ -17,21 +20,27 @@ export interface GatewayFixture {
   shown(account: string, text?: string): string[];
 }
 
-type Options = Omit<GatewayOptions, 'space' | 'simulator'> & { simulator?: SimulatorOptions };
+type Options = Omit<GatewayOptions, 'space' | 'simulator'> & {
+  simulator?: SimulatorOptions;
+  /** A Redis that no other test uses, and that so may be stopped. */
+  ownRedis?: boolean;
+};
 
 /** A whole gateway, its network and its corner of Redis for the tests of one `describe`: started before them, closed after them. */
-export function useGateway({ simulator: network, ...options }: Options = {}): GatewayFixture {
-  const parts = {} as { space: RedisSpace; simulator: Simulator; gateway: Gateway };
+export function useGateway({ simulator: network, ownRedis, ...options }: Options = {}): GatewayFixture {
+  const parts = {} as { redis: RedisProcess; space: RedisSpace; simulator: Simulator; gateway: Gateway };
   before(async () => {
-    const [space, simulator] = await Promise.all([openRedisSpace(), startSimulator(network)]);
+    if (ownRedis) parts.redis = await RedisProcess.start();
+    const [space, simulator] = await Promise.all([openRedisSpace(parts.redis), startSimulator(network)]);
     Object.assign(parts, { space, simulator });
     parts.gateway = await Gateway.start({ ...options, space, simulator });
   });
   after(async () => {
-    const { gateway, simulator, space } = parts as Partial<typeof parts>;
+    const { redis, gateway, simulator, space } = parts as Partial<typeof parts>;
     await gateway?.close();
     await simulator?.close();
     await space?.close();
+    await redis?.stop();
   });
   const admin = async (method: string, path: string, body: object = {}): Promise<unknown> => {
     const withBody = method === 'GET' ? {} : { body: JSON.stringify(body) };
@@ -41,6 +50,7 @@ export function useGateway({ simulator: network, ...options }: Options = {}): Ga
     return content;
   };
   return {
+    redis: standIn(() => parts.redis),
     space: standIn(() => parts.space),
     simulator: standIn(() => parts.simulator),
     gateway: standIn(() => parts.gateway),
