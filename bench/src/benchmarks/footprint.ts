@@ -1,7 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, queuePrefix, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { openEvents } from '@gateway/store/events/open-events';
-import { findFullOutboxes } from '@gateway/store/events/relay-outbox';
+import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { addOneJobEach } from '../baselines/bullmq-baseline.js';

@@ -2,7 +2,6 @@ import { compareEntries, entryAfter } from '@gateway/contracts/events/cursor';
 import { EVENT_LOG } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { SHARDS } from '@gateway/contracts/shards';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
@@ -61,19 +60,6 @@ export async function relayOutbox(store: Store, outbox: Outbox, onGap = () => {}
 
 function readBehind(store: Store, outbox: Outbox, mark: string): Promise<[Buffer, Buffer[]][]> {
   return store.redis.xrangeBuffer(keyOf(store, outbox), `(${mark}`, '+', 'COUNT', AT_ONCE);
-}
-
-/** The outboxes of a workspace that hold something, and how much. */
-export async function findFullOutboxes(store: Store, workspace: Workspace): Promise<(Outbox & { entries: number })[]> {
-  const all = Array.from({ length: SHARDS }, (_, shard) => ({ workspace, shard }));
-  const lengths = await Promise.all(all.map((outbox) => store.redis.xlen(keyOf(store, outbox))));
-  return all.map((outbox, shard) => ({ ...outbox, entries: lengths[shard]! })).filter(({ entries }) => entries > 0);
-}
-
-/** When the oldest entry of an outbox was written; `undefined` if it is empty. */
-export async function readOldest(store: Store, outbox: Outbox): Promise<number | undefined> {
-  const [oldest] = await store.redis.xrange(keyOf(store, outbox), '-', '+', 'COUNT', 1);
-  return oldest && Number(oldest[0].split('-')[0]);
 }
 
 /** Makes room where the log is larger than it may get: the oldest goes. Answers whether it did. */

@@ -6,7 +6,8 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { closeUnwanted } from '@gateway/store/events/close-unwanted';
 import { listEventWorkspaces, mendEvents } from '@gateway/store/events/open-events';
-import { boundLog, findFullOutboxes, type Outbox, readOldest, relayOutbox } from '@gateway/store/events/relay-outbox';
+import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
+import { boundLog, type Outbox, relayOutbox } from '@gateway/store/events/relay-outbox';
 import type { EventsMetrics } from '../events-metrics.js';
 
 /** What a relay listens with: a connection of its own, as a subscribed one takes no other commands. */
@@ -25,15 +26,6 @@ interface RelayDeps {
   tickMs?: number;
   /** Between two looks at one outbox, so that what comes close together goes together. Default 100 ms. */
   restMs?: number;
-}
-
-/** What one look around has found. */
-interface Seen {
-  outboxes: number;
-  /** Entries of the fullest. */
-  longest: number;
-  /** Of the oldest entry. */
-  ageMs: number;
 }
 
 const TICK_MS = 10_000;
@@ -87,26 +79,20 @@ export class Relay {
 
   async #lookAround(): Promise<void> {
     const { store, metrics } = this.deps;
-    const seen: Seen = { outboxes: 0, longest: 0, ageMs: 0 };
-    for (const workspace of await listEventWorkspaces(store)) {
-      // What is wrong with one holds up no other.
-      await this.#lookAt(workspace, seen).catch(this.#fail);
-    }
+    const workspaces = await listEventWorkspaces(store);
+    const full = await findFullOutboxes(store, ...workspaces);
+    const nowMs = systemClock.nowMs();
+    metrics.waiting.set(full.length);
+    metrics.longest.set(Math.max(0, ...full.map(({ entries }) => entries)));
+    metrics.outboxAge.set(Math.max(0, ...full.map(({ oldestMs = nowMs }) => nowMs - oldestMs)) / 1000);
+    for (const outbox of full) this.#empty(outbox);
+    // What is wrong with one holds up no other.
+    for (const workspace of workspaces) await this.#lookAt(workspace, nowMs).catch(this.#fail);
     this.#looks++;
-    metrics.waiting.set(seen.outboxes);
-    metrics.longest.set(seen.longest);
-    metrics.outboxAge.set(seen.ageMs / 1000);
   }
 
-  async #lookAt(workspace: Workspace, seen: Seen): Promise<void> {
+  async #lookAt(workspace: Workspace, nowMs: number): Promise<void> {
     const { store } = this.deps;
-    const full = await findFullOutboxes(store, workspace);
-    seen.outboxes += full.length;
-    seen.longest = Math.max(seen.longest, ...full.map(({ entries }) => entries));
-    const oldest = await Promise.all(full.map((outbox) => readOldest(store, outbox)));
-    const nowMs = systemClock.nowMs();
-    seen.ageMs = Math.max(seen.ageMs, ...oldest.map((atMs = nowMs) => nowMs - atMs));
-    for (const outbox of full) this.#empty(outbox);
     await boundLog(store, workspace);
     const isClosed = await closeUnwanted(store, workspace, nowMs);
     if (!isClosed && this.#looks % MEND_EVERY === 0) await mendEvents(store, workspace);
