@@ -60,6 +60,7 @@ import { cancelSend, claimRecipient, forgetRecipient, takePace } from '@gateway/
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
 import { mendDue } from '@gateway/store/sends/due/mend-due';
 import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
+import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { SharedSurvey } from '@gateway/store/survey/shared-survey';
@@ -148,6 +149,7 @@ describe('a full Redis', () => {
     const { messageId, tag } = await accept();
     await fill();
     expect((await findRecipient(store, address.workspace, PEOPLE[1]!)).found[0]).to.include({ recipient: 1 });
+    expect((await listSends(store, address.workspace, { limit: 1 })).sends[0]!.send).to.include({ messageId });
     for (const phone of PEOPLE) expect(await forgetRecipient(store, address, tag, phone)).to.equal(1);
     expect((await readSend(store, address, messageId))?.counts).to.include({ queued: 0, cancelled: 3 });
   });

@@ -41,6 +41,23 @@ describe('GET /messages and GET /devices', () => {
     expect(Date.parse(expiresAt!) - Date.parse(createdAt!)).to.equal(24 * 3_600_000);
   });
 
+  it('reads for two calls of a token at a time, and for others meanwhile', async () => {
+    const tokens = await Promise.all([api.newToken(), api.newToken()]);
+    const { redis } = api.store;
+    const read = redis.xrevrange.bind(redis);
+    let [running, most] = [0, 0];
+    redis.xrevrange = (async (...args: Parameters<typeof read>) => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      return read(...args).finally(() => running--);
+    }) as typeof read;
+    const twentyOf = (token: string) => Promise.all(Array.from({ length: 20 }, () => list(token)));
+    await twentyOf(tokens[0].value);
+    expect(most).to.equal(2);
+    await Promise.all(tokens.map(({ value }) => twentyOf(value)));
+    expect(most).to.be.within(3, 4);
+  });
+
   it('filters by status, kind and device', async () => {
     const { value: token } = await api.newToken();
     const [cancelled, queued] = [await send(token), await send(token)];

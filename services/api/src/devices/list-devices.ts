@@ -21,6 +21,7 @@ export const listDevices: Endpoint<ListQuery, Record<string, never>> = {
   path: '/devices',
   bucket: 'status',
   scope: 'read',
+  readsMuch: true,
   query: Joi.object<ListQuery>({
     after: Joi.string()
       .pattern(/^[0-9a-hjkmnp-tv-z]{2,64}$/)

@@ -5,7 +5,7 @@ import { type EventPage, readEvents } from '@gateway/store/events/reading/read-e
 import type { EventFilter } from '@gateway/store/events/render-events';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
-import { readInTurn } from './read-in-turn.js';
+import { readInTurn } from '../http/read-in-turn.js';
 
 /** Events behind a place. Throws `events_gone`, with the place from which on they are there, when some are not any more. */
 export async function readPage(

@@ -3,8 +3,8 @@ import { findEvent } from '@gateway/store/events/reading/find-event';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
+import { readInTurn } from '../http/read-in-turn.js';
 import { eventAnswer } from './event-fields.js';
-import { readInTurn } from './read-in-turn.js';
 import { eventsGone } from './read-page.js';
 
 type NoInput = Record<string, never>;

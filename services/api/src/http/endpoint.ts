@@ -103,6 +103,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   hasFile?: true;
   /** Whether the device's state is asked for together with the count of the limit: one round trip less. */
   readsState?: true;
+  /** Whether it reads lists: two such calls of a token run at a time in a process, and its others wait. */
+  readsMuch?: true;
   /** Whether its requests are traced. */
   makesSends?: true;
   /** Whether the header `Idempotency-Key` makes repeats safe. */

@@ -18,6 +18,7 @@ export const listOptOuts: Endpoint<PageQuery, Record<string, never>> = {
   path: '/opt-outs',
   bucket: 'optOuts',
   scope: 'opt-outs',
+  readsMuch: true,
   ofWorkspace: true,
   query: Joi.object<PageQuery>({
     cursor: Joi.string()

@@ -25,6 +25,7 @@ export const listMessages: Endpoint<ListQuery, Record<string, never>> = {
   path: '/messages',
   bucket: 'messages',
   scope: 'read',
+  readsMuch: true,
   query: Joi.object<ListQuery>({
     device: Joi.string()
       .pattern(/^[a-z0-9-]{1,40}$/)

@@ -55,6 +55,7 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
   path: '/messages/:messageId',
   bucket: 'messages',
   scope: 'read',
+  readsMuch: true,
   query: Joi.object<PageQuery>({
     cursor: Joi.number().integer().min(0).max(100_000).default(0).description('The `nextCursor` of the previous page.'),
     limit: Joi.number().integer().min(1).max(1_000).default(100).description('Recipients per page.'),

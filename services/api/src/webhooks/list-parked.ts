@@ -16,6 +16,7 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
   path: '/webhooks/:webhookId/parked',
   bucket: 'webhooks',
   scope: 'webhooks',
+  readsMuch: true,
   ofWorkspace: true,
   query: Joi.object<ListQuery>({
     after: Joi.string()

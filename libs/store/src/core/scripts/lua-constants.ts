@@ -73,6 +73,12 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     OTP: contract.kinds.otp!,
     PRIORITY_SPAN: contract.prioritySpan,
     HEAD_BYTES: widthOf(headLayout),
+    ...Object.fromEntries(
+      Object.entries(offsetsOf(headLayout)).map(([field, offset]) => [
+        `HEAD_${toSnakeCase(field).toUpperCase()}_AT`,
+        offset,
+      ]),
+    ),
     PLACE_BYTES: contract.recipientBytes + resultBytes,
     RESULT_BYTES: resultBytes,
     MOST_ATTEMPTS: 256 ** resultLayout.attempts! - 1,

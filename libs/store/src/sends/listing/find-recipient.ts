@@ -4,7 +4,7 @@ import type { Store } from '../../core/store.js';
 import { readSendByTag } from '../read-send.js';
 import { findInRecords } from './find-in-records.js';
 import type { FoundSend } from './list-sends.js';
-import { type ListedSend, type ListPlace, readListed } from './listed-sends.js';
+import { byShard, type ListedSend, type ListPlace, readListed } from './listed-sends.js';
 
 export interface FoundRecipient extends FoundSend {
   /** Index of the recipient in the send. */
@@ -44,13 +44,8 @@ export async function findRecipient(
 
 /** Of the sends that have this person, in their order: the place of that recipient. */
 async function placesOf(store: Store, listed: readonly ListedSend[], phone: string): Promise<[ListedSend, number][]> {
-  const shards = new Map<number, ListedSend[]>();
-  for (const each of listed) {
-    const { shard } = each.place;
-    shards.set(shard, [...(shards.get(shard) ?? []), each]);
-  }
   const places = new Map<ListedSend, number>();
-  for (const ofShard of shards.values()) {
+  for (const ofShard of byShard(listed).values()) {
     const records = ofShard.map(({ address, tag }) => sendKeys(store.space, address, tag).record);
     for (const [index, recipient] of await findInRecords(store, records, [phone]))
       places.set(ofShard[index]!, recipient);

@@ -1,10 +1,10 @@
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import { type SendStatus, sendStatus } from '@gateway/contracts/sends/statuses';
-import { UnknownVersionError } from '../../core/scripts/unknown-version-error.js';
 import type { Store } from '../../core/store.js';
-import { readSendByTag, type SendRecord } from '../read-send.js';
-import { type ListedSend, type ListPlace, type ListRange, readListed } from './listed-sends.js';
+import type { SendRecord } from '../read-send.js';
+import { type ListPlace, type ListRange, readListed } from './listed-sends.js';
+import { readListedSends } from './read-listed-sends.js';
 
 export interface SendFilter extends ListRange {
   /** Only those that were accepted up to then. */
@@ -28,7 +28,7 @@ export interface SendPage {
 
 /** With a filter that few sends pass a page has fewer than it might, or none, and there is a next one all the same. */
 const MOST_ROUNDS = 10;
-const MOST_AT_ONCE = 500;
+const MOST_AT_ONCE = 250;
 
 /** Sends of a workspace, the newest first, for as long as they are kept. Those of a version that only others know are left out. */
 export async function listSends(
@@ -42,8 +42,8 @@ export async function listSends(
     // Most of what is listed is on the page, unless it is filtered.
     const atOnce = Math.min(MOST_AT_ONCE, limit * 2 ** round);
     const { listed, upTo } = await readListed(store, workspace, { ...range, limit: atOnce });
-    const found = await Promise.all(listed.map((each) => readListedSend(store, each)));
-    sends.push(...found.filter((each) => each !== undefined).filter(({ send }) => passes(send, filter)));
+    const found = await readListedSends(store, listed, filter);
+    sends.push(...found.filter(({ send }) => passes(send, filter)));
     if (sends.length > limit) return { sends: sends.slice(0, limit), next: sends[limit - 1]!.place };
     if (!upTo || sends.length === limit) return { sends, next: upTo };
     range = { ...range, before: upTo };
@@ -61,21 +61,6 @@ function startOf({ device, sinceMs, before, untilMs }: SendFilter): ListRange {
   };
 }
 
-async function readListedSend(
-  store: Store,
-  { address, tag, place }: ListedSend,
-): Promise<(FoundSend & { place: ListPlace }) | undefined> {
-  try {
-    const send = await readSendByTag(store, address, tag);
-    return send && { address, send, place };
-  } catch (thrown) {
-    if (thrown instanceof UnknownVersionError) return undefined;
-    throw thrown;
-  }
-}
-
-function passes(send: SendRecord, { statuses, kind, owner }: SendFilter): boolean {
-  if (owner !== undefined && send.owner !== owner) return false;
-  if (kind !== undefined && send.kind !== kind) return false;
+function passes(send: SendRecord, { statuses }: SendFilter): boolean {
   return statuses === undefined || statuses.includes(sendStatus(send.counts));
 }

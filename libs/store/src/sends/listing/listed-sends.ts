@@ -86,3 +86,14 @@ function idBelow(before: ListPlace | undefined, shard: number): string {
 function newestFirst(a: ListPlace, b: ListPlace): number {
   return b.ms - a.ms || b.sequence - a.sequence || b.shard - a.shard;
 }
+
+/** One step of Redis may read those of one shard. */
+export function byShard(listed: readonly ListedSend[]): Map<number, ListedSend[]> {
+  const shards = new Map<number, ListedSend[]>();
+  for (const each of listed) {
+    const theirs = shards.get(each.place.shard);
+    if (theirs) theirs.push(each);
+    else shards.set(each.place.shard, [each]);
+  }
+  return shards;
+}

@@ -6,6 +6,7 @@ import type { DeviceStates } from '../../devices/device-states.js';
 import { sendFile } from '../../media/send-file.js';
 import { sendAnswer } from '../../sends/send-answer.js';
 import type { Answer, Call, Endpoint } from '../endpoint.js';
+import { readInTurn } from '../read-in-turn.js';
 import { accountOf, inTurn, isOver, localsOf } from '../request-locals.js';
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
@@ -17,7 +18,8 @@ export function runHandler<Query, Body>(
   return async (req, res) => {
     try {
       const call = await toCall<Query, Body>(req, res, deps, states);
-      const given = await endpoint.handle(call, deps);
+      const handle = () => endpoint.handle(call, deps);
+      const given = await (endpoint.readsMuch ? readInTurn(call, handle) : handle());
       if ('file' in given) return await sendFile(res, given, call.logger);
       const { body, audit, ...answer } = given;
       if (audit) await writeAudit(audit, res, deps);
