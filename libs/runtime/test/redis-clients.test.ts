@@ -7,6 +7,7 @@ import { testRedisUrl } from '@gateway/testkit/config';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { expect } from 'chai';
+import { Command } from 'ioredis';
 
 const logger = createLogger({ service: 'test', level: 'error' });
 
@@ -56,6 +57,20 @@ describe('Redis clients', () => {
     expect(Math.max(...tookMs), `took ${tookMs}`).to.be.below(3_000);
     proxy.restore();
     expect(await eventually(() => clients.failFast.ping())).to.equal('PONG');
+  });
+
+  it('send what is asked in one turn of the event loop in one write, whatever it is', async () => {
+    const { clients, proxy } = await startBehindProxy();
+    for (const client of [clients.commands, clients.failFast]) {
+      const before = proxy.sentPieces;
+      const asked = Array.from({ length: 50 }, (_, i) => [
+        client.set('a', String(i), 'PX', 1),
+        client.sendCommand(new Command('eval', [`return ${i}`, 0])),
+      ]);
+      const answers = await Promise.all(asked.flat());
+      expect(answers.filter((answer) => answer !== 'OK')).to.deep.equal(Array.from({ length: 50 }, (_, i) => i));
+      expect(proxy.sentPieces - before).to.equal(1);
+    }
   });
 
   it('come back when the library has given them up', async () => {

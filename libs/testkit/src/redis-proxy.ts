@@ -10,6 +10,8 @@ export interface RedisProxy {
   delay(ms: number): void;
   /** All is well again. */
   restore(): void;
+  /** In how many pieces its clients have sent what they sent until now. */
+  readonly sentPieces: number;
   close(): void;
 }
 
@@ -21,6 +23,7 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
   const sockets = new Set<Socket>();
   let mode: Mode = 'open';
   let delayMs = 0;
+  let sentPieces = 0;
   const server = createServer((near) => {
     const far = connect(Number(target.port || 6379), target.hostname);
     for (const [from, to] of [[near, far] as const, [far, near] as const]) {
@@ -33,6 +36,7 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
         to.destroy();
       });
     }
+    near.on('data', () => sentPieces++);
     if (mode === 'cut') near.destroy();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -51,6 +55,9 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
       delayMs = ms;
     },
     restore: change('open'),
+    get sentPieces() {
+      return sentPieces;
+    },
     close: () => {
       server.close();
       for (const socket of sockets) socket.destroy();

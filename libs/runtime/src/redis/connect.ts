@@ -49,8 +49,7 @@ export function connect(
 }
 
 function connectCluster(nodes: RedisNode[], options: ClientOptions): Redis {
-  // Not pipelined by ioredis: of a pipeline of which one part has moved to another node, it passes the refusal on.
-  const { retryStrategy, enableAutoPipelining: _, enableOfflineQueue = true, ...each } = options;
+  const { retryStrategy, enableOfflineQueue = true, ...each } = options;
   const waits = options.maxRetriesPerRequest === null;
   const cluster = new Cluster(nodes, {
     clusterRetryStrategy: retryStrategy,

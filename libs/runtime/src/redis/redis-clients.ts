@@ -7,11 +7,9 @@ import { parseRedisUrl } from './redis-address.js';
 
 /**
  * One connection per purpose: they differ in what happens while Redis is away.
- * - `commands` waits for Redis without a limit, and pipelines the commands of one turn of the event loop. For
- *   owners and workers.
+ * - `commands` waits for Redis without a limit. For owners and workers.
  * - `failFast` fails in under 3 s when Redis does not answer. For requests with a caller waiting.
- * - `queue` and `failFastQueue` are the same for BullMQ alone: it teaches its connection two hundred commands, which every
- *   pipeline there has to carry.
+ * - `queue` and `failFastQueue` are the same for BullMQ alone: it teaches its connection two hundred commands.
  * - `sessions` waits as `commands` does, and carries nothing but renewals: behind a file or a list they could come too late.
  * - `subscriber` is only for subscriptions, and renews them by itself after an outage.
  */
@@ -49,15 +47,13 @@ const PING_EVERY_MS = 10_000;
  */
 const BEHAVIOURS = {
   // 15 s: longer than a BullMQ worker blocks, as workers copy these options. They also require `null` retries.
-  commands: { maxRetriesPerRequest: null, enableAutoPipelining: true, socketTimeout: 15_000 },
+  commands: { maxRetriesPerRequest: null, socketTimeout: 15_000 },
   failFast: {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: 2_000,
     connectTimeout: 2_000,
-    // No longer than a command: the next pipeline starts only when this one has ended, and would take as long again.
     socketTimeout: 2_000,
-    enableAutoPipelining: true,
   },
   subscriber: { maxRetriesPerRequest: null, socketTimeout: 5_000 },
 } as const satisfies Record<string, RedisOptions>;
@@ -86,6 +82,7 @@ export function createRedisClients<Purpose extends RedisPurpose = (typeof DEFAUL
     const client = connect(address, options, { isSubscriber: purpose === 'subscriber' });
     logOutages(client, logger.child({ connection: purpose }));
     comeBack(client);
+    gatherWrites(client);
     const onEnd = onCommand?.(purpose);
     if (onEnd) timeCommands(client, onEnd);
     return purpose === 'queue' || purpose === 'failFastQueue' ? allowWhenFull(client) : client;
@@ -114,6 +111,29 @@ function allowWhenFull(client: Redis): Redis {
   client.defineCommand = (name, definition) =>
     define(name, { ...definition, lua: `#!lua flags=allow-oom\n${definition.lua}` });
   return client;
+}
+
+/**
+ * Commands of one turn of the event loop leave in one write. Not by the pipelines of ioredis, each of which waits for the answers to
+ * the one before, and costs more than its commands.
+ */
+function gatherWrites(client: Redis): void {
+  // Those of a Cluster, which has no connection of its own.
+  client.on('+node', gatherWrites);
+  const send = client.sendCommand.bind(client);
+  let gathering: Redis['stream'] | undefined;
+  client.sendCommand = (command, ...where) => {
+    const { stream } = client;
+    if (stream && stream !== gathering) {
+      gathering = stream;
+      stream.cork();
+      setImmediate(() => {
+        stream.uncork();
+        if (gathering === stream) gathering = undefined;
+      });
+    }
+    return send(command, ...where);
+  };
 }
 
 /** Not by the tracing of ioredis, which writes out the arguments of every command. */
