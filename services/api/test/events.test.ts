@@ -6,9 +6,11 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { revokeApiToken } from '@gateway/store/workspace/api-tokens';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { fillLog } from './support/attacks/fill-log.js';
 import { type DeviceOwner, linkDevice } from './support/device-owner.js';
 import { BASE, startTestApi, type TestApi } from './support/test-api.js';
 
@@ -70,6 +72,29 @@ describe('events for those who ask', () => {
     }
     return { rows, cursor };
   }
+
+  it('are looked through ten thousand changes a call, or people: one that finds nothing says where the next goes on', async () => {
+    await fillLog(space.store, { workspace: 'main', device: 'of-lists' }, 2);
+    const numbers = Array.from({ length: 2_000 }, (_, i) => String(447_700_000_000 + i));
+    await addOptOuts(space.store, 'main', { numbers, source: 'api', atMs: 1_000 });
+    const pages = async (types: string) => {
+      const found: GatewayEvent[][] = [];
+      for (let cursor = '0', isLast = false; !isLast; ) {
+        const { events, nextCursor } = await ask(`?after=${cursor}&types=${types}&limit=1000`);
+        found.push(events);
+        [cursor, isLast] = [nextCursor, nextCursor === cursor];
+      }
+      return found;
+    };
+    const unread = await pages('message.read');
+    expect(unread.flat()).to.deep.equal([]);
+    expect(unread.length).to.be.within(3, 5);
+    const added = (await pages('optout.added')).filter(({ length }) => length > 0);
+    expect(added.map((events) => events.map(({ data }) => (data.phones as string[]).length))).to.deep.equal([
+      [1_000],
+      [1_000],
+    ]);
+  });
 
   it('begin with the first call, and come while one waits', async () => {
     const { events, nextCursor } = await ask('');

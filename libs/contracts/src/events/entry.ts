@@ -64,6 +64,12 @@ export type EventPart =
   /** `lastStatus`: of HTTP; without it nothing was answered. */
   | { kind: 'webhook'; state: WebhookTold; webhookId: string; sinceMs: number; lastStatus?: number };
 
+/** What there is to tell of a part: of ten thousand recipients, or of a thousand people who were put on a list at once. */
+export function weightOf(part: EventPart): number {
+  if (part.kind === 'changes') return part.changes.length;
+  return part.kind === 'optOuts' ? part.phones.length : 1;
+}
+
 export interface EventEntry {
   class: EventClass;
   atMs: number;

@@ -1,5 +1,5 @@
 import { compareEntries, type LogPlace } from '@gateway/contracts/events/cursor';
-import { EVENT_ENTRY_VERSION, type EventEntry, readEntry } from '@gateway/contracts/events/entry';
+import { EVENT_ENTRY_VERSION, type EventEntry, readEntry, weightOf } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
@@ -20,12 +20,14 @@ export interface LogGone {
 export interface LogPart {
   /** From a place on, the one that was read in part first. */
   entries: LoggedEntry[];
+  /** What they tell of, together: recipients, people. */
+  changes: number;
   /** There is nothing behind them now. */
   isLast: boolean;
 }
 
 /** An entry may be of ten thousand changes: no further one is taken apart behind so many. */
-const MOST_CHANGES = 10_000;
+export const MOST_CHANGES = 10_000;
 
 /**
  * At most `limit` entries, and not many more changes than one may have; `LogGone` when some are missing there. Throws
@@ -52,10 +54,10 @@ export async function readLog(
     if (changes >= MOST_CHANGES) break;
     if (entries.length > 0 && !isKnown(value!)) break;
     const entry = readKnown(value!);
-    for (const part of entry.parts) changes += part.kind === 'changes' ? part.changes.length : 1;
+    for (const part of entry.parts) changes += weightOf(part);
     entries.push({ id: id.toString(), ...entry });
   }
-  return { entries, isLast: rows.length < limit && entries.length === rows.length };
+  return { entries, changes, isLast: rows.length < limit && entries.length === rows.length };
 }
 
 const isKnown = (bytes: Buffer) => bytes[0] === EVENT_ENTRY_VERSION;

@@ -106,7 +106,7 @@ async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGene
   let before = 0;
   for (const part of entry.parts) {
     if (part.kind === 'changes') yield* eachOfChanges(rendering, entry, { part, before });
-    else {
+    else if (TYPES[part.kind].some((type) => rendering.wanted.has(type))) {
       for (const event of await renderOther(rendering, entry, part)) {
         if (rendering.wanted.has(event.type)) yield { event, end: before + 2 };
       }
@@ -166,6 +166,17 @@ export function updateOf(entry: Pick<LoggedEntry, 'atMs' | 'device'>, changes: C
   const id = `evt_${createHash('sha256').update(ids).digest('hex').slice(0, 32)}`;
   return eventOf(entry, { id, type: 'messages.updated', data: { changes } });
 }
+
+/** What a part may be told as: of one that is not wanted nothing is looked up. */
+const TYPES: Record<Exclude<EventPart['kind'], 'changes'>, readonly string[]> = {
+  finished: ['send.finished'],
+  device: ['device.connected', 'device.interrupted', 'device.disconnected'],
+  restriction: ['device.restricted', 'device.unrestricted'],
+  received: ['message.received'],
+  optOuts: ['optout.added', 'optout.removed'],
+  gap: ['events.gap'],
+  webhook: ['webhook.failing', 'webhook.recovered', 'webhook.disabled'],
+};
 
 async function renderOther(
   { store, workspace, sends }: Rendering,

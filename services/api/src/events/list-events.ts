@@ -1,4 +1,5 @@
 import { type LogPlace, sayCursor } from '@gateway/contracts/events/cursor';
+import { MOST_CHANGES } from '@gateway/store/events/read-log';
 import type { EventPage } from '@gateway/store/events/reading/read-events';
 import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
@@ -17,7 +18,7 @@ interface EventsQuery {
 
 type EventsCall = Call<EventsQuery, Record<string, never>>;
 
-/** Of 200 entries each, that one call looks through for types that are not in them. */
+/** Of 200 entries each, that one call looks through for types that are not in them; they may be of ten thousand changes together. */
 const MOST_PAGES = 50;
 
 /** `GET /events`: what changed, for those who ask. */
@@ -40,7 +41,8 @@ export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
     description:
       'What changed, in order for each recipient and each device. Ask again with `nextCursor`. Nothing is left out: what is not kept any ' +
       'more, after 7 days, is a 410 with the oldest cursor. The first call of a workspace starts its events; without a call or a webhook they ' +
-      'end after 7 days. A token of a device gets the events of that device. Waiting is for five calls of a token at a time.',
+      'end after 7 days. A call looks through ten thousand changes: with `types` that are rare it may find none while there are more. ' +
+      'A token of a device gets the events of that device. Waiting is for five calls of a token at a time.',
     answer: {
       status: 200,
       description: 'Events, the oldest first; perhaps none.',
@@ -66,12 +68,13 @@ async function waitForEvents(call: EventsCall, deps: ApiDeps, after: LogPlace): 
   const deadlineMs = deps.clock.monotonicMs() + query.wait * 1000;
   const bell = waitForBell(deps.eventBells, workspace, signal);
   try {
-    for (let next = after, pages = 1; ; pages++) {
+    for (let next = after, pages = 1, looked = 0; ; pages++) {
       const page = await readPage(call, deps, next, filter);
+      looked += page.looked;
       const leftMs = deadlineMs - deps.clock.monotonicMs();
       // One that finds little goes on where it ended.
-      const isOver =
-        page.rows.length > 0 || pages === MOST_PAGES || (page.isLast && (!release || leftMs <= 0 || signal.aborted));
+      const isEnough = page.rows.length > 0 || pages === MOST_PAGES || looked >= MOST_CHANGES;
+      const isOver = isEnough || (page.isLast && (!release || leftMs <= 0 || signal.aborted));
       if (isOver) return page;
       if (page.isLast) await bell.next(leftMs);
       next = page.next;

@@ -8,6 +8,8 @@ export interface EventPage {
   /** Each with where one is who has it. */
   rows: RenderedEvent[];
   next: LogPlace;
+  /** Changes that were looked through for them. */
+  looked: number;
   /** There is nothing behind it now. */
   isLast: boolean;
 }
@@ -23,13 +25,13 @@ export async function readEvents(
 ): Promise<EventPage | LogGone> {
   const found = await readLog(store, workspace, after, { limit: ENTRIES });
   if ('oldest' in found) return found;
-  const { entries, isLast } = found;
-  const page: EventPage = { rows: [], next: after, isLast };
+  const { entries, changes: looked, isLast } = found;
+  const page: EventPage = { rows: [], next: after, looked, isLast };
   let changes = 0;
   for await (const { event, place } of eachEvent(store, workspace, entries, { ...filter, taken: after.offset })) {
     // Of the first entry, what was taken before.
     if (place.entry === '0-0' && place.offset <= after.offset) continue;
-    const weight = Array.isArray(event.data.changes) ? event.data.changes.length : 1;
+    const weight = [event.data.changes, event.data.phones].find(Array.isArray)?.length ?? 1;
     if (changes > 0 && changes + weight > limit) return { ...page, isLast: false };
     changes += weight;
     // A place within the first entry is behind what came before it.
