@@ -1,6 +1,6 @@
 import { systemClock } from '@gateway/runtime/clock';
 import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
-import { replaceListeners } from '../socket/listeners.js';
+import { confirmStanza } from './confirm-unread.js';
 import { type Receipt, readReceipt } from './read-receipt.js';
 
 export interface HoldReceiptsDeps {
@@ -10,18 +10,18 @@ export interface HoldReceiptsDeps {
 }
 
 /**
- * Reports receipts before the library sees them, and passes them on once `onReceipt` is done. The library
- * acknowledges a receipt at once; a process that dies between that and our own record would lose it permanently. What
- * was not acknowledged, the network sends again at the next login.
+ * Confirms receipts once `onReceipt` is done. The library does so at once; a process that dies between that and our own
+ * record would lose it permanently. What was not confirmed, the network sends again at the next login.
  *
- * A receipt whose `onReceipt` rejects is never acknowledged. A second reason not to use the library's events: they come
- * late while it handles a backlog.
+ * A receipt whose `onReceipt` rejects is never confirmed. The library does not see them: all that it does for one, beside the
+ * confirmation, is to make events, which come late while it handles a backlog.
  */
 export function holdReceipts(sock: BaileysSocket, { onReceipt, onRetry }: HoldReceiptsDeps): void {
-  replaceListeners(sock, 'CB:receipt', (library) => async (node) => {
+  sock.ws.removeAllListeners('CB:receipt');
+  sock.ws.on('CB:receipt', async (node: BinaryNode) => {
     if (node.attrs.type === 'retry') return onRetry(node);
     const receipt = readReceipt(node, systemClock.nowMs());
     if (receipt) await onReceipt(receipt, node);
-    await library(node);
+    confirmStanza(sock, node);
   });
 }
