@@ -1,4 +1,4 @@
-import { encodeKey } from './key-codec.js';
+import { encodeKey, encodeSession } from './key-codec.js';
 
 /** Of one contact's device, as stored. An honest session has 2 kB; 2,000 keys of messages that never came are 107 kB. */
 const MOST_BYTES = 512 * 1024;
@@ -25,11 +25,11 @@ export function encodeBounded<Value extends object | string>(
   type: string,
   value: Value,
 ): { value: Value; bytes: Buffer } | { value: null; bytes: null } {
-  const bytes = encodeKey(value);
+  const bytes = type === 'session' ? encodeSession(value) : encodeKey(value);
   if (bytes.length <= MOST_BYTES || (type !== 'session' && type !== 'sender-key')) return { value, bytes };
   const excess = bytes.length - MOST_BYTES;
   const smaller = type === 'session' ? dropOldest(value as StoredRecord, excess) : undefined;
-  return smaller ? { value: smaller as Value, bytes: encodeKey(smaller) } : { value: null, bytes: null };
+  return smaller ? { value: smaller as Value, bytes: encodeSession(smaller) } : { value: null, bytes: null };
 }
 
 /** `undefined` when it cannot be made smaller by so many bytes. Does not change the record. */
@@ -65,5 +65,5 @@ function closedAt({ indexInfo }: StoredSession): number {
 }
 
 function sizeOf(part: object): number {
-  return encodeKey(part).length;
+  return encodeSession(part).length;
 }

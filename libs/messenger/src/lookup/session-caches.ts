@@ -57,6 +57,8 @@ export const STRANGER_TTL_MS = 5 * MINUTE_MS;
 const REFUSED_TTL_MS = 10 * MINUTE_MS;
 
 const ofOne = () => 1;
+/** For lifetimes of minutes. By default a cache makes a timer in each ms in which it is used, to ask for the time once in it. */
+const ttlResolution = 1_000;
 
 /**
  * How each is made. Bounds by size, because a bound by count sets its whole memory aside at once: too much for thousands of
@@ -65,18 +67,23 @@ const ofOne = () => 1;
 const MAKE: { [Name in keyof SessionCaches]: (options: CacheOptions) => SessionCaches[Name] } = {
   keys: ({ maxKeyBytes }) => new LRUCache({ maxSize: maxKeyBytes }),
   devices: () =>
-    new LRUCache({ maxSize: 40_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
+    new LRUCache({
+      maxSize: 40_000,
+      sizeCalculation: (devices) => devices.length + 1,
+      ttl: DEVICES_TTL_MS,
+      ttlResolution,
+    }),
   ownDevices: () => new Map(),
-  withoutLid: () => new LRUCache({ maxSize: 20_000, sizeCalculation: ofOne, ttl: DEVICES_TTL_MS }),
-  refreshedLids: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: 60 * MINUTE_MS }),
+  withoutLid: () => new LRUCache({ maxSize: 20_000, sizeCalculation: ofOne, ttl: DEVICES_TTL_MS, ttlResolution }),
+  refreshedLids: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: 60 * MINUTE_MS, ttlResolution }),
   issuedTokens: () => new LRUCache({ maxSize: 20_000, sizeCalculation: ofOne }),
   tokensToIssue: () => new Set(),
   forgotten: () => new Set(),
-  contacts: () => new LRUCache({ maxSize: 20_000, sizeCalculation: ofOne, ttl: CONTACT_TTL_MS }),
-  refused: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: REFUSED_TTL_MS }),
-  sentTo: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: SENT_TTL_MS }),
+  contacts: () => new LRUCache({ maxSize: 20_000, sizeCalculation: ofOne, ttl: CONTACT_TTL_MS, ttlResolution }),
+  refused: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: REFUSED_TTL_MS, ttlResolution }),
+  sentTo: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: SENT_TTL_MS, ttlResolution }),
   answeredQueries: () => new Map(),
-  retries: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: 60 * MINUTE_MS }),
+  retries: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: 60 * MINUTE_MS, ttlResolution }),
 };
 
 interface CacheOptions {

@@ -51,6 +51,7 @@ export {
   S_WHATSAPP_NET,
   type SignalDataSet,
   type SignalDataTypeMap,
+  type SignalRepositoryWithLIDStore,
   USyncContactProtocol,
   USyncQuery,
   USyncUser,

@@ -4,6 +4,7 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import { LRUCache } from 'lru-cache';
 import { namespaceOf } from '../addressing/addressing-state.js';
 import { authorOfQuote } from '../addressing/author-of-quote.js';
+import { findSession } from '../keys/find-session.js';
 import type { LinkMethod } from '../linking/link-method.js';
 import { retryCache, type SessionCaches } from '../lookup/session-caches.js';
 import { toQuotingProto } from '../sending/quote.js';
@@ -127,9 +128,10 @@ function devicesCache({ devices }: SessionCaches): NonNullable<UserFacingSocketC
 const MAX_LID_MAPPINGS = 20_000;
 
 /**
- * The library's sessions and LID mappings, with three habits less: for an account without a LID it asks the network at
- * every step of a message, where once is enough; it remembers every mapping it ever saw, with a timer for each; and it
- * keeps the keys of groups, which any message of a contact may bring, of groups that never were, too. None is read here.
+ * The library's sessions and LID mappings, with four habits less: for an account without a LID it asks the network at
+ * every step of a message, where once is enough; it remembers every mapping it ever saw, with a timer for each; it
+ * keeps the keys of groups, which any message of a contact may bring, of groups that never were, too (none is read here);
+ * and before it encrypts a message it decodes each session twice, once only to see that it is there.
  */
 function signalRepository({ withoutLid }: SessionCaches): NonNullable<UserFacingSocketConfig['makeSignalRepository']> {
   return (auth, logger, askForLids) => {
@@ -140,6 +142,7 @@ function signalRepository({ withoutLid }: SessionCaches): NonNullable<UserFacing
     const mappingCache = new LRUCache<string, string>({ maxSize: MAX_LID_MAPPINGS, sizeCalculation: () => 1 });
     Object.assign(repository.lidMapping, { mappingCache });
     repository.processSenderKeyDistributionMessage = async () => {};
+    repository.validateSession = (jid) => findSession(repository, auth.keys, jid);
     return repository;
   };
 }
