@@ -41,7 +41,7 @@ describe('dispatching a message', () => {
     const { store, ownership, clock, logger, metrics, ids } = stage;
     return {
       ...{ store, ownership, clock, logger, metrics, ids, results: new ResultWriter(stage), onFailed: () => {} },
-      ...{ session: stage.makeSession(), pace: defaultPace(0) },
+      ...{ session: stage.makeSession(), currentPace: () => defaultPace(0) },
       hold: {
         get isOn() {
           return isRestricted;
@@ -92,7 +92,7 @@ describe('dispatching a message', () => {
   }
 
   it('goes from its turn to its verdict in this order', async () => {
-    expect(await dispatch(makeDeps({ pace: PACE }))).to.equal('sent');
+    expect(await dispatch(makeDeps({ currentPace: () => PACE }))).to.equal('sent');
     expect(order).to.deep.equal(['take-pace', 'claim-recipient', 'ack accepted', 'settle accepted']);
     expect(stage.sent.map(({ to }) => to)).to.deep.equal([ADA]);
     expect(stage.sent[0]!.platformId).to.equal(stage.ids.make({ tag: send.tag, recipient: 0, part: 0 }));
@@ -104,7 +104,7 @@ describe('dispatching a message', () => {
   });
 
   it('leaves the recipient where they are when the pace says later, and for how long', async () => {
-    const deps = makeDeps({ pace: PACE });
+    const deps = makeDeps({ currentPace: () => PACE });
     await dispatch(deps);
     expect(await dispatchMessage(deps)).to.deep.equal({ kind: 'wait', ms: 1_000 });
     expect(send.nextReady?.to).to.equal(BEN);
@@ -116,7 +116,7 @@ describe('dispatching a message', () => {
   it('knows the recipient before the pace is asked: a stranger under a restriction takes no place in it', async () => {
     isRestricted = true;
     stage.network.isAcquainted = (number) => number === BEN;
-    const deps = makeDeps({ pace: PACE });
+    const deps = makeDeps({ currentPace: () => PACE });
     expect(await dispatch(deps)).to.equal('turnedBack');
     expect(order).to.deep.equal(['hold 0 new_contacts_held']);
     expect(await dispatch(deps)).to.equal('sent');
@@ -146,7 +146,7 @@ describe('dispatching a message', () => {
       send.forgetLookUps();
       return run();
     };
-    expect(await dispatch(makeDeps({ pace: PACE }))).to.equal('turnedBack');
+    expect(await dispatch(makeDeps({ currentPace: () => PACE }))).to.equal('turnedBack');
     expect(order).to.deep.equal(['take-pace']);
     expect(send.takeForLookUp(10, 0).map(({ to }) => to)).to.deep.equal([ADA, BEN]);
   });
@@ -275,7 +275,7 @@ describe('dispatching a message', () => {
         news++;
         stage.leap(101);
       };
-      expect(await dispatch({ ...whileItWaits(wait), pace: PACE })).to.equal('sent');
+      expect(await dispatch({ ...whileItWaits(wait), currentPace: () => PACE })).to.equal('sent');
       expect(order.filter((step) => step === 'take-pace')).to.have.length(1);
     });
 

@@ -9,7 +9,7 @@ import type { HoldReason, WorkItem } from '../scheduling/send-progress.js';
 
 export interface GateDeps extends DeviceDeps {
   session: MessengerSession;
-  pace: Pace;
+  currentPace(): Pace;
   hold: Pick<NewContactHold, 'isOn' | 'findKnown'>;
   firstContacts: Pick<FirstContactHold, 'isOn'>;
 }

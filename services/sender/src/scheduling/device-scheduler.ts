@@ -67,6 +67,8 @@ export class DeviceScheduler {
   private readonly spans: SendSpans;
   private readonly verdicts: Verdicts;
   private session: MessengerSession | undefined;
+  /** What its messages go through. */
+  private dispatching: DispatchDeps | undefined;
   /** The session, once lists may go out on it. */
   private caughtUp: MessengerSession | undefined;
   /** Messages that are started and not yet written. */
@@ -75,6 +77,8 @@ export class DeviceScheduler {
   private news = 0;
   /** The message in flight, if any, must be the only one. */
   private isAlone = false;
+  /** So must the next one. */
+  private isNextAlone = false;
   private unacked = 0;
   /** When the network last answered a message, by the monotonic clock. */
   private answeredAtMs = 0;
@@ -96,6 +100,7 @@ export class DeviceScheduler {
 
   attach(session: MessengerSession): void {
     this.session = session;
+    this.dispatching = this.dispatchDeps(session);
     this.hold.attach(session);
     this.firstContacts.attach(session);
     void session.historyTaken.then(() => this.wakeUp.ring());
@@ -113,6 +118,7 @@ export class DeviceScheduler {
 
   detach(): void {
     this.session = undefined;
+    this.dispatching = undefined;
     this.caughtUp = undefined;
     this.hold.detach();
     this.firstContacts.detach();
@@ -260,7 +266,7 @@ export class DeviceScheduler {
 
   private async pump(): Promise<void> {
     while (!this.stopped) {
-      const session = this.session;
+      const { session, dispatching } = this;
       this.hold.tick();
       this.firstContacts.tick();
       this.sends.wake();
@@ -271,11 +277,12 @@ export class DeviceScheduler {
       if (session) this.preparation.startUploads(session);
       const otpOnly = otpWaits || this.caughtUp !== session;
       const isAlone = !otpOnly && this.sends.wantsAlone({ isCareful: this.deps.isCareful() });
-      if (!session || !this.maySend({ otpOnly, isAlone })) {
+      if (!dispatching || !this.maySend({ otpOnly, isAlone })) {
         await this.wakeUp.wait(1_000);
         continue;
       }
-      const dispatched = await dispatchMessage(this.dispatchDeps(session, { isAlone }));
+      this.isNextAlone = isAlone;
+      const dispatched = await dispatchMessage(dispatching);
       if (dispatched.kind === 'wait') await this.waitForPace(dispatched.ms);
       else if (dispatched.kind === 'started') this.follow(dispatched);
       else if (dispatched.kind === 'nothing') await this.wakeUp.wait(1_000);
@@ -291,12 +298,14 @@ export class DeviceScheduler {
     metrics.countPaceWait(clock.monotonicMs() - sinceMs);
   }
 
-  private dispatchDeps(session: MessengerSession, { isAlone }: { isAlone: boolean }): DispatchDeps {
-    const { sends, hold, firstContacts, preparation, verdicts, spans, pace, turns } = this;
+  /** Made once for all messages of a session. */
+  private dispatchDeps(session: MessengerSession): DispatchDeps {
+    const { sends, hold, firstContacts, preparation, verdicts, spans, turns } = this;
     return {
-      ...{ ...this.deps, session, pace, hold, firstContacts, preparation, verdicts, spans, turns },
+      currentPace: () => this.pace,
+      ...{ ...this.deps, session, hold, firstContacts, preparation, verdicts, spans, turns },
       countNews: () => this.news,
-      pick: () => (isAlone ? sends.nextAlone : sends.next({ otpOnly: this.caughtUp !== session })),
+      pick: () => (this.isNextAlone ? sends.nextAlone : sends.next({ otpOnly: this.caughtUp !== session })),
       take: (item) => sends.take(item),
       onAck: (outcome, writtenAtMs) => {
         // A session on which later messages were answered is alive: then it is this one message that is not.

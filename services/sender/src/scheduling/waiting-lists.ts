@@ -39,7 +39,7 @@ export class WaitingLists {
   /** The one whose turn it is; without one that is known, Redis is asked. */
   get next(): WaitingList | undefined {
     while (this.found[0] && !this.deps.isWaiting(this.found[0].messageId)) this.found.shift();
-    if (this.found.length === 0) void this.read();
+    if (this.found.length === 0 && this.mayRead) void this.read();
     return this.found[0];
   }
 
@@ -63,8 +63,11 @@ export class WaitingLists {
     return !this.mayHaveMissed && this.place === undefined && !this.reading;
   }
 
+  private get mayRead(): boolean {
+    return !this.reading && !this.knowsAll && this.deps.nowMs() >= this.notBeforeMs;
+  }
+
   private async read(): Promise<void> {
-    if (this.reading || this.knowsAll || this.deps.nowMs() < this.notBeforeMs) return;
     this.reading = true;
     try {
       while (this.found.length === 0 && (this.mayHaveMissed || this.place !== undefined)) await this.readOn();
