@@ -4,6 +4,8 @@ import { expect } from 'chai';
 
 describe('platformIds', () => {
   const ids = platformIds(Buffer.alloc(16, 7));
+  /** Another process, which has made none of them. */
+  const reader = platformIds(Buffer.alloc(16, 7));
 
   it('reads back what it made, over the whole range', () => {
     const tags = [
@@ -15,7 +17,9 @@ describe('platformIds', () => {
       for (const recipient of [0, 1, 9_999, 65_535]) {
         for (const part of [0, 15]) {
           const parts = { tag, recipient, part };
-          expect(ids.parse(ids.make(parts))).to.deep.equal(parts);
+          const id = ids.make(parts);
+          expect(ids.parse(id), 'remembered').to.deep.equal(parts);
+          expect(reader.parse(id)).to.deep.equal(parts);
         }
       }
     }

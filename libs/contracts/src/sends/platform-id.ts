@@ -27,6 +27,8 @@ const PREFIX = '3EB0';
 const PLATFORM_ID = /^3EB0([0-9A-F]{18})$/;
 const ROUNDS = 8;
 const HALF = 2 ** 36;
+/** Receipts come soon after a message, and reading an id takes as long as making it. */
+const REMEMBERED = 256;
 
 /**
  * Message ids that the network sees: `3EB0` + 72 bits, a keyed permutation of (tag, recipient, part).
@@ -39,6 +41,7 @@ const HALF = 2 ** 36;
 export function platformIds(key: Uint8Array): PlatformIds {
   const aes = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
   const block = Buffer.alloc(16);
+  const made = new Map<string, PlatformIdParts>();
 
   function mix(round: number, half: number): number {
     block.fill(0);
@@ -53,9 +56,15 @@ export function platformIds(key: Uint8Array): PlatformIds {
       const plain = (BigInt(`0x${tag}`) << 20n) | (BigInt(recipient) << 4n) | BigInt(part);
       let [left, right] = split(plain);
       for (let round = 0; round < ROUNDS; round++) [left, right] = [right, xor(left, mix(round, right))];
-      return PREFIX + join(left, right).toString(16).toUpperCase().padStart(18, '0');
+      const id = PREFIX + join(left, right).toString(16).toUpperCase().padStart(18, '0');
+      const [oldest] = made.size < REMEMBERED ? [] : made.keys();
+      if (oldest !== undefined) made.delete(oldest);
+      made.set(id, { tag, recipient, part });
+      return id;
     },
     parse(platformId) {
+      const known = made.get(platformId);
+      if (known) return { ...known };
       const match = PLATFORM_ID.exec(platformId);
       if (!match) return undefined;
       let [left, right] = split(BigInt(`0x${match[1]}`));
