@@ -33,6 +33,7 @@ export class AttackedApi {
   readonly port: number;
   readonly #stopSender: () => Promise<void>;
   readonly #stopWatch: () => void;
+  readonly #replicas: ServiceProcess[] = [];
   #token = '';
   #used = 0;
 
@@ -54,34 +55,30 @@ export class AttackedApi {
     const stopSender = acknowledgeAll(space.store, await linkDevice(space.store));
     const bound = makeMemoryBound(CONTAINER_BYTES);
     if (!bound) console.warn('no control group can be made here: memory is looked at, and not limited');
-    const process = await ServiceProcess.start(
-      'api',
-      {
-        REDIS_URL: space.url,
-        KEY_PREFIX: space.prefix,
-        CONTENT_KEYS: space.keySettings.CONTENT_KEYS,
-        API_PORT: '0',
-        OPS_PORT: '0',
-        PACE_PER_MINUTE: '100000',
-        ...(attachmentPorts.length > 0 && {
-          ATTACHMENT_NETWORKS: '127.0.0.1/32',
-          ATTACHMENT_PORTS: attachmentPorts.join(),
-        }),
-        // As in `k8s/base/api.yaml`. Of a container Node knows by itself how much memory there is.
-        NODE_OPTIONS: `--max-semi-space-size=8 ${WATCH_TURNS}${bound ? '' : ' --max-old-space-size=256'}`,
-      },
-      bound && { prefix: bound.prefix },
-    );
-    const { port } = await process.waitForLog(({ message }) => message === 'api listens');
-    const api = new AttackedApi({ space, process, bound, port: Number(port) }, stopSender);
+    const attachments = {
+      ...(attachmentPorts.length > 0 && {
+        ATTACHMENT_NETWORKS: '127.0.0.1/32',
+        ATTACHMENT_PORTS: attachmentPorts.join(),
+      }),
+    };
+    const { process, port } = await startReplica(space, bound, attachments);
+    const api = new AttackedApi({ space, process, bound, port }, stopSender);
     // What is made once is made now.
     await api.post('/send', await api.newToken(), file(largest));
     for (let round = 0; round < 30; round++) await api.#askAsOthers(round);
     return api;
   }
 
+  /** One more, of which the others hear no more than of its Redis. Resolves with its origin. */
+  async addReplica(): Promise<string> {
+    const { process, port } = await startReplica(this.space, this.bound);
+    this.#replicas.push(process);
+    return originOf(port);
+  }
+
   async close(): Promise<void> {
     this.#stopWatch();
+    for (const replica of this.#replicas) expect(await replica.stop()).to.equal(true);
     expect(await this.process.stop()).to.equal(true);
     this.bound?.remove();
     await this.#stopSender();
@@ -89,7 +86,7 @@ export class AttackedApi {
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${this.port}${BASE}`;
+    return originOf(this.port);
   }
 
   async newToken(): Promise<string> {
@@ -142,6 +139,32 @@ export class AttackedApi {
       return harm;
     }
   }
+}
+
+const originOf = (port: number) => `http://127.0.0.1:${port}${BASE}`;
+
+async function startReplica(
+  space: RedisSpace,
+  bound: MemoryBound | undefined,
+  settings: Record<string, string> = {},
+): Promise<{ process: ServiceProcess; port: number }> {
+  const process = await ServiceProcess.start(
+    'api',
+    {
+      REDIS_URL: space.url,
+      KEY_PREFIX: space.prefix,
+      CONTENT_KEYS: space.keySettings.CONTENT_KEYS,
+      API_PORT: '0',
+      OPS_PORT: '0',
+      PACE_PER_MINUTE: '100000',
+      ...settings,
+      // As in `k8s/base/api.yaml`. Of a container Node knows by itself how much memory there is.
+      NODE_OPTIONS: `--max-semi-space-size=8 ${WATCH_TURNS}${bound ? '' : ' --max-old-space-size=256'}`,
+    },
+    bound && { prefix: bound.prefix },
+  );
+  const { port } = await process.waitForLog(({ message }) => message === 'api listens');
+  return { process, port: Number(port) };
 }
 
 /** One for all tests of the `describe` that this is called in. */
