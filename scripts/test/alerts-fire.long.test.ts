@@ -1,10 +1,11 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { clientVersionKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { clientVersionKeys, deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { openEvents } from '@gateway/store/events/open-events';
+import { closeEvents, openEvents } from '@gateway/store/events/open-events';
 import { setClientVersion } from '@gateway/store/fleet/client-version';
 import { listMembers } from '@gateway/store/fleet/members';
+import { deleteWebhook } from '@gateway/store/webhooks/webhooks';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
@@ -33,14 +34,15 @@ const SKEWED_CLOCK = 'data:text/javascript,globalThis.now=Date.now;Date.now=()=>
 
 /**
  * The rules with short memories: an alert waits for nothing, minutes and hours become seconds, and the numbers of the installation are old
- * after 10 seconds. What they compare stays as it is.
+ * after 20 seconds. What they compare stays as it is.
  */
 const hasten = (rules: string) =>
   rules
     .replace(/\bfor: \w+/g, 'for: 0s')
-    .replace(/\[(5|10|15|30)m\]|\[1h\]/g, '[20s]')
-    .replace(/\[(6h|1d|3d)\]/g, '[30s]')
-    .replace('gateway_fleet_survey_age_seconds) > 90', 'gateway_fleet_survey_age_seconds) > 10');
+    .replace(/\[(10|15)m\]/g, '[20s]')
+    .replace(/\[(5m|30m|1h)\]/g, '[10s]')
+    .replace(/\[(6h|1d|3d)\]/g, '[15s]')
+    .replace('gateway_fleet_survey_age_seconds) > 90', 'gateway_fleet_survey_age_seconds) > 20');
 
 describe('alerts, when what they are about happens', function () {
   this.timeout(300_000);
@@ -77,8 +79,8 @@ describe('alerts, when what they are about happens', function () {
       ...{ MESSENGER_TRUST: `root:${'ab'.repeat(32)}`, PACE_PER_MINUTE: '7' },
       NODE_OPTIONS: `--import=${SKEWED_CLOCK}`,
     });
-    const services = [gateway.api, secondApi, ...gateway.senders, ...gateway.connections, ...gateway.events];
-    prometheus = await startPrometheus({ services, rules: readRuleFiles().map(hasten), everySeconds: 2 });
+    const services = [secondApi, ...gateway.running()];
+    prometheus = await startPrometheus({ services, rules: readRuleFiles().map(hasten), everySeconds: 1 });
   });
   after(async () => {
     receiver.close();
@@ -163,6 +165,8 @@ describe('alerts, when what they are about happens', function () {
   });
 
   it('a sender that trusts no server, and others that hang or are gone', async () => {
+    // Of the next one the network says nothing.
+    simulator.network.settings.clientExpirationMs = null;
     await setClientVersion(space.store, NEXT_VERSION);
     // The sender with the fewest devices gets a new one.
     const { body } = await gateway.call('POST', '/connect?rawQrCode=true', { device: 'late' });
@@ -175,6 +179,11 @@ describe('alerts, when what they are about happens', function () {
     await fires('GatewayLostSessions');
     await odd.kill();
     await fires('GatewayProcessDown');
+    // As five minutes later: so long a device waits that found no server to trust.
+    for (const device of [...DEVICES, 'late']) {
+      const { observed } = deviceKeys(space.store.space, { workspace: 'main', device });
+      await space.store.redis.hdel(observed, 'notBeforeMs');
+    }
   });
 
   it('endpoints that fail, are gone or are left behind, and outboxes that no one empties', async () => {
@@ -184,18 +193,21 @@ describe('alerts, when what they are about happens', function () {
       createActiveWebhook(space.store, `http://127.0.0.1:${port}/${status}`, workspace);
     const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
     // It has failed for long.
-    const failing = workspaceKeys(keys, 'main').webhook(await create(503));
+    const failingId = await create(503);
+    const failing = workspaceKeys(keys, 'main').webhook(failingId);
     const breaker = JSON.stringify({ failures: 5, sinceMs: minutesAgo(16), nextAttemptMs: 0 });
     await redis.hset(failing, { status: 'failing', breaker });
     const gone = workspaceKeys(keys, 'main').webhook(await create(410));
     await addOptOuts(space.store, 'main', { numbers: ['447700900001'], source: 'api', atMs: Date.now() });
-    // Something happened long ago that another process has still not told.
-    const behind = workspaceKeys(keys, 'behind').webhook(await create(204, 'behind'));
+    // Something happened long ago that another process has still not told, and something is put aside.
+    const behindId = await create(204, 'behind');
+    const behind = workspaceKeys(keys, 'behind').webhook(behindId);
     const { eventLog } = workspaceKeys(keys, 'behind');
     await redis.del(eventLog);
     await redis.xadd(eventLog, `${minutesAgo(20)}-0`, 'e', 'x');
     const lease = { lease: 'another process', leaseEndsMs: minutesAgo(-60) };
     await redis.hset(behind, { 'lane:prompt': JSON.stringify({ cursor: '0-0' }), ...lease });
+    await redis.hset(workspaceKeys(keys, 'behind').webhookParked(behindId), { someone: '{}' });
     // One workspace has a log that is none, and in another an outbox was full.
     await openEvents(space.store, 'broken');
     await redis.set(workspaceKeys(keys, 'broken').eventLog, 'no stream');
@@ -203,10 +215,12 @@ describe('alerts, when what they are about happens', function () {
     await redis.xadd(shardKeys(keys, 0).outbox('broken'), `${minutesAgo(2)}-0`, 'e', 'x');
     await redis.set(`${shardKeys(keys, 1).outbox('main')}:missing`, 7);
     await redis.xadd(shardKeys(keys, 1).outbox('main'), '*', 'e', ENTRY);
-    await fires('GatewayWebhookFailing', 'GatewayWebhookDisabled', 'GatewayWebhooksLate');
+    await fires('GatewayWebhookFailing', 'GatewayWebhookDisabled', 'GatewayWebhooksLate', 'GatewayWebhookParked');
     await fires('GatewayEventsLate', 'GatewayEventsMissing');
     expect(await redis.hget(gone, 'status')).to.equal('disabled');
-    await redis.del(workspaceKeys(keys, 'broken').eventLog);
+    await deleteWebhook(space.store, 'main', failingId);
+    await deleteWebhook(space.store, 'behind', behindId);
+    await closeEvents(space.store, 'broken');
   });
 
   it('a Redis that is far away, nearly full, refuses, and is away', async () => {
@@ -252,5 +266,16 @@ describe('alerts, when what they are about happens', function () {
   it('are all that there are', () => {
     const all = readRules().flatMap(({ alert }) => alert ?? []);
     expect([...fired]).to.include.members(all);
+  });
+
+  it('and all are silent once it is over', async () => {
+    await Promise.all([gateway.startAgain(), gateway.addEvents()]);
+    await prometheus.lookAt(gateway.running());
+    const isSilent = async () => {
+      const firing = await prometheus.listFiring();
+      if (firing.length > 0) throw new Error(`still firing: ${firing.join(', ')}`);
+      return (await prometheus.ask('up == 1')).length === gateway.running().length;
+    };
+    await eventually(isSilent, { timeoutMs: 90_000, everyMs: 500 });
   });
 });

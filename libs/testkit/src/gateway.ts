@@ -238,6 +238,11 @@ export class Gateway {
     return ServiceProcess.start(roles, env, readyMs === undefined ? {} : { readyMs });
   }
 
+  /** Those of its processes that live. */
+  running(): ServiceProcess[] {
+    return this.processes().filter(({ isRunning }) => isRunning);
+  }
+
   private processes(): ServiceProcess[] {
     return [this.api, ...this.connections, ...this.senders, ...this.events].filter(Boolean);
   }

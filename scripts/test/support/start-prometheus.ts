@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from '@gateway/scripts/gateway/find-free-port';
@@ -16,6 +16,8 @@ interface Sample {
 export interface Prometheus {
   url: string;
   ask(expr: string): Promise<Sample[]>;
+  /** From now on it looks at these processes, and no more at those of before. */
+  lookAt(services: readonly ServiceProcess[]): Promise<void>;
   /** The names of alerts that fire now. */
   listFiring(): Promise<string[]>;
   stop(): Promise<void>;
@@ -32,21 +34,31 @@ export async function startPrometheus(options: {
 }): Promise<Prometheus> {
   const { services, rules, everySeconds } = options;
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
-  const targets = await Promise.all(
-    services.map(async (service) => {
-      const { opsPort } = await service.waitForLog((line) => typeof line.opsPort === 'number');
-      return `127.0.0.1:${opsPort}`;
-    }),
-  );
+  const file = join(folder, 'targets.json');
+  /** It follows the file. */
+  const lookAt = async (found: readonly ServiceProcess[]) => {
+    const targets = await Promise.all(
+      found.map(async (service) => {
+        const { opsPort } = await service.waitForLog((line) => typeof line.opsPort === 'number');
+        return `127.0.0.1:${opsPort}`;
+      }),
+    );
+    writeFileSync(`${file}.new`, JSON.stringify([{ targets }]));
+    renameSync(`${file}.new`, file);
+  };
+  await lookAt(services);
   const rule_files = rules.map((text, i) => {
-    const file = join(folder, `${i}-rules.yml`);
-    writeFileSync(file, text);
-    return file;
+    const rulesFile = join(folder, `${i}-rules.yml`);
+    writeFileSync(rulesFile, text);
+    return rulesFile;
   });
   const every = `${everySeconds}s`;
   const config = {
     global: { scrape_interval: every, scrape_timeout: every, evaluation_interval: every },
-    ...{ rule_files, scrape_configs: [{ job_name: 'gateway', static_configs: [{ targets }] }] },
+    ...{
+      rule_files,
+      scrape_configs: [{ job_name: 'gateway', file_sd_configs: [{ files: [file], refresh_interval: every }] }],
+    },
   };
   writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
   const address = `127.0.0.1:${await findFreePort()}`;
@@ -78,5 +90,5 @@ export async function startPrometheus(options: {
     const firing = await ask('ALERTS{alertstate="firing"}');
     return [...new Set(firing.map(({ metric }) => metric.alertname!))];
   };
-  return { url, ask, listFiring, stop };
+  return { url, ask, lookAt, listFiring, stop };
 }
