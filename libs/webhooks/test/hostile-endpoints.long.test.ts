@@ -119,10 +119,11 @@ describe('an honest endpoint', () => {
       collectGarbage();
       return process.memoryUsage().heapUsed;
     };
-    const before = { heap: held(), buffers: process.memoryUsage().external };
-    let buffers = before.buffers;
+    const before = { heap: held(), buffers: process.memoryUsage().external, resident: process.memoryUsage.rss() };
+    let { buffers, resident } = before;
     const timer = setInterval(() => {
       buffers = Math.max(buffers, process.memoryUsage().external);
+      resident = Math.max(resident, process.memoryUsage.rss());
     }, 20);
     for (const workspace of ['hang-1', 'hang-2', 'odd']) await happen(workspace);
     const asked = async () => {
@@ -144,6 +145,7 @@ describe('an honest endpoint', () => {
     for (const kind of KINDS) expect(heard[`/${kind}`], kind).to.be.at.least(2);
     // What is garbage, and that other tests have left some, is not for them to answer.
     expect((heap - before.heap + buffers - before.buffers) / MB).to.be.below(50);
+    expect((resident - before.resident) / MB, 'resident').to.be.below(50);
     // And what the clock of a busy machine is off by.
     expect(beside, `beside honest ones ${alone} ms`).to.be.below(1.2 * alone + 20);
     expect(warnings).to.deep.equal([]);
