@@ -55,6 +55,7 @@ import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { forgetReceivedFrom } from '@gateway/store/inbound/received-messages';
+import { countRequestOfAddress, countRequestOfToken } from '@gateway/store/limits/count-request';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { cancelSend, claimRecipient, forgetRecipient, takePace } from '@gateway/store/sends/change-send';
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
@@ -311,6 +312,7 @@ describe('a full Redis', () => {
     const { token } = await createApiToken(store, 'main', { name: 'test' });
     await fill();
     await recordTokenUse(store, token, Date.now());
+    expect(await countRequestOfToken(store, `${redis.space.prefix}:{main}:limit`)).to.have.property('requests');
     const version = new ClientVersion({ store, clock: { nowMs: Date.now }, logger, configured: '2.3000.7' });
     await version.noteRefusal('2.3000.7');
     expect(await version.mayLogIn()).to.equal(false);
@@ -354,6 +356,7 @@ describe('a full Redis', () => {
     await fill();
     const repeat = { owner: 't', callersKey: 'new', address };
     const attempts: Record<string, () => Promise<unknown>> = {
+      'count-address': () => countRequestOfAddress(store, `${redis.space.prefix}:limit`),
       'create-webhook': () => createWebhook(store, 'main', made),
       'accept-send': () => accept(),
       'replay-webhook': () =>

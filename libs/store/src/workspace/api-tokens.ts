@@ -173,12 +173,15 @@ export async function revokeApiToken(store: Store, workspace: Workspace, keyId: 
   return findApiToken(store, workspace, keyId);
 }
 
-/** Remembers that a token was used, here and in Redis; writes at most once a minute per token, on however many replicas. */
-export async function recordTokenUse(store: Store, token: ApiToken, nowMs: number): Promise<void> {
-  if (nowMs - (token.lastUsedAtMs ?? 0) < USE_INTERVAL_MS) return;
+/**
+ * Remembers that a token was used, here and in Redis; writes at most once a minute per token, on however many replicas, and returns
+ * nothing when there is nothing to write.
+ */
+export function recordTokenUse(store: Store, token: ApiToken, nowMs: number): Promise<unknown> | undefined {
+  if (nowMs - (token.lastUsedAtMs ?? 0) < USE_INTERVAL_MS) return undefined;
   token.lastUsedAtMs = nowMs;
   const key = workspaceKeys(store.space, token.workspace).token(token.keyId);
-  await recordUse(store, { token: key, nowMs, leastMs: USE_INTERVAL_MS });
+  return recordUse(store, { token: key, nowMs, leastMs: USE_INTERVAL_MS });
 }
 
 function toApiToken(workspace: Workspace, keyId: string, fields: Record<string, string>): ApiToken {

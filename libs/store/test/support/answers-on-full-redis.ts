@@ -3,6 +3,7 @@ export const REFUSED = [
   'accept-send',
   'ask-owner',
   'close-repeat',
+  'count-address',
   'create-webhook',
   'place-repeat',
   'replay-webhook',
@@ -11,10 +12,10 @@ export const REFUSED = [
 ];
 /**
  * A step may come twice: the client of owners sends it again when it loses the connection before the reply. Then a heartbeat is
- * a later one, as is a lease, a message takes its place in the pace twice, and one that was claimed twice counts as one more attempt that
+ * a later one, as is a lease, a message takes its place in the pace twice, a request counts twice towards its limit, and one that was claimed twice counts as one more attempt that
  * a phone may have seen: each errs to the safe side.
  */
-export const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'take-pace', 'take-webhook'];
+export const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'count-token', 'take-pace', 'take-webhook'];
 /**
  * Their second answer is another one: it says that nothing was left to do. What that costs when the first answer was lost, and the
  * client asked again by itself.
@@ -29,6 +30,7 @@ export const ANSWERS_ONCE: Record<string, string> = {
   'bound-log': UNUSED,
   'cancel-link': `${NEVER_AGAIN}, and ${UNUSED}`,
   'cancel-send': COUNTED_ONE_LESS,
+  'count-token': NEVER_AGAIN,
   'delete-webhook': 'an operator is told that it was not there',
   'expire-send': UNUSED,
   'forget-recipient': COUNTED_ONE_LESS,

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { Clock } from '@gateway/runtime/clock';
 
@@ -9,7 +10,7 @@ export interface Counted {
   isTooMany: boolean;
   waitMs: number;
   /** `X-RateLimit-Limit`, `-Remaining` and `-Reset`. */
-  headers: Record<string, string>;
+  headers?: Record<string, string>;
 }
 
 /**
@@ -26,7 +27,7 @@ export class AddressWindows {
     this.#limit = limit;
   }
 
-  count(address: string): Counted {
+  count(address: string): Required<Counted> {
     const nowMs = this.#clock.monotonicMs();
     let window = this.#windows.get(address);
     if (!window || window.endsAtMs <= nowMs) {
@@ -39,16 +40,27 @@ export class AddressWindows {
     return {
       isTooMany: window.requests > this.#limit,
       waitMs,
-      headers: limitHeaders(this.#clock, this.#limit, this.#limit - window.requests, waitMs),
+      headers: limitHeaders(this.#clock, { limit: this.#limit, remaining: this.#limit - window.requests, waitMs }),
     };
   }
 }
 
-/** Headers of a limit that starts again in `waitMs`. */
-export function limitHeaders(clock: Clock, limit: number, remaining: number, waitMs: number): Record<string, string> {
+interface Limit {
+  limit: number;
+  remaining: number;
+  /** Until it starts again. */
+  waitMs: number;
+}
+
+function limitHeaders(clock: Clock, { limit, remaining, waitMs }: Limit): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(Math.max(0, remaining)),
     'X-RateLimit-Reset': String(Math.ceil((clock.nowMs() + waitMs) / 1000)),
   };
+}
+
+/** The same three headers. */
+export function setLimitHeaders(res: ServerResponse, clock: Clock, limit: Limit): void {
+  for (const [name, value] of Object.entries(limitHeaders(clock, limit))) res.setHeader(name, value);
 }

@@ -1,25 +1,29 @@
-import express, { type Express, type RequestHandler } from 'express';
+import type { RequestListener } from 'node:http';
+import express from 'express';
 import type { ApiDeps } from '../api-deps.js';
 import { DeviceStates } from '../devices/device-states.js';
 import { BASE_PATH, ENDPOINTS } from '../endpoints.js';
 import type { Endpoint } from './endpoint.js';
 import { answerError } from './middlewares/answer-error.js';
 import { authenticate } from './middlewares/authenticate.js';
+import { beginRequest } from './middlewares/begin-request.js';
 import { createRateLimits } from './middlewares/limit-rate.js';
-import { observeRequest } from './middlewares/observe-request.js';
 import { readAhead } from './middlewares/read-ahead.js';
 import { readBody } from './middlewares/read-body.js';
-import { allowedMethods, divertBrokenPath, refuseMethod, refusePath } from './middlewares/refuse-unknown.js';
+import { allowedMethods, refuseMethod, refusePath } from './middlewares/refuse-unknown.js';
 import { requireScope } from './middlewares/require-scope.js';
 import { runHandler } from './middlewares/run-handler.js';
 import { DOCUMENT_PATHS, serveDocuments } from './middlewares/serve-documents.js';
-import { takeRequestId } from './middlewares/take-request-id.js';
+import { inOrder, type Step } from './middlewares/step.js';
 import { traceRequest } from './middlewares/trace-request.js';
 import { validateInput } from './middlewares/validate-input.js';
 import { localsOf } from './request-locals.js';
 
-/** The public API. The order of checks is the order of lines; nothing before `readBody` touches a body. */
-export function createApp(deps: ApiDeps): Express {
+/**
+ * The public API. The order of checks is the order of lines; nothing before `readBody` touches a body. Express finds the route, and
+ * what it finds is done by one handler: each layer of its router costs a request as much as a check.
+ */
+export function createApp(deps: ApiDeps): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.enable('case sensitive routing');
@@ -31,18 +35,19 @@ export function createApp(deps: ApiDeps): Express {
   const states = new DeviceStates(deps.store);
   const limitOther = limits.byToken('other');
 
-  app.use(takeRequestId, observeRequest(deps));
-  serveDocuments(app, limits.tokenless.count, { endpoints: ENDPOINTS, basePath: BASE_PATH });
-  app.use(authenticate(deps, limits.failedTokens));
-  app.use(divertBrokenPath(limitOther));
+  const begin = beginRequest(deps);
+  const checkToken = authenticate(deps, limits.failedTokens);
+  const refuseWith = (refuse: Step) => inOrder([checkToken, limitOther, refuse]);
   for (const [path, endpoints] of groupByPath(ENDPOINTS)) {
-    const route = app.route(`${BASE_PATH}${path}`).all(nameRoute(path));
+    const route = app.route(`${BASE_PATH}${path}`);
     const allowed = endpoints.flatMap(allowedMethods);
-    const refuse = [limitOther, refuseMethod(allowed)];
+    const refuse = inOrder([checkToken, nameRoute(path), limitOther, refuseMethod(allowed)]);
     // Otherwise the router would take GET for it.
-    if (!allowed.includes('HEAD')) route.head(...refuse);
+    if (!allowed.includes('HEAD')) route.head(refuse);
     for (const endpoint of endpoints) {
-      const steps = [
+      const answer = inOrder([
+        checkToken,
+        nameRoute(path),
         ...(endpoint.makesSends ? [traceRequest] : []),
         ...(endpoint.readsState ? [readAhead(states)] : []),
         limits.byToken(endpoint.bucket),
@@ -50,25 +55,27 @@ export function createApp(deps: ApiDeps): Express {
         readBody(deps, endpoint),
         validateInput(endpoint),
         runHandler(endpoint, deps, states),
-      ];
-      for (const method of endpoint.methods) route[method](...steps);
+      ]);
+      for (const method of endpoint.methods) route[method](answer);
     }
-    route.all(...refuse);
+    route.all(refuse);
   }
+  serveDocuments(app, limits.tokenless.count, { endpoints: ENDPOINTS, basePath: BASE_PATH });
   app.all(
     DOCUMENT_PATHS.map((path) => `${BASE_PATH}${path}`),
-    limitOther,
-    refuseMethod(['GET', 'HEAD']),
+    refuseWith(refuseMethod(['GET', 'HEAD'])),
   );
-  app.use(limitOther, refusePath);
+  app.use(refuseWith(refusePath));
   app.use(answerError(deps));
-  return app;
+  return (req, res) => {
+    begin(req, res);
+    app(req, res);
+  };
 }
 
-function nameRoute(path: string): RequestHandler {
-  return (_req, res, next) => {
+function nameRoute(path: string): Step {
+  return (_req, res) => {
     localsOf(res).route = path;
-    next();
   };
 }
 

@@ -25,14 +25,20 @@ export class KnownTokens {
     this.#deps = deps;
   }
 
+  /** The record of a token as it was at most a second ago, if it was read by then. */
+  get(keyId: string): ApiToken | undefined {
+    const known = this.#known.get(keyId);
+    const isFresh = known && this.#deps.clock.monotonicMs() - known.readAtMs < KNOWN_FOR_MS;
+    return isFresh ? known.token : undefined;
+  }
+
   /**
-   * The record of a token as it was at most a second ago.
+   * Reads the record of a token.
    * @param isDoubtful of an address that guesses: whether there is such a token at all is then asked together with others.
    */
   async find(keyId: string, { isDoubtful }: { isDoubtful: boolean }): Promise<ApiToken | undefined> {
     const { store, clock } = this.#deps;
     const known = this.#known.get(keyId);
-    if (known && clock.monotonicMs() - known.readAtMs < KNOWN_FOR_MS) return known.token;
     // A token stays in its workspace. So one that was valid before waits for no others, whatever else comes from its address.
     const workspace = known?.token.workspace ?? (await this.#findWorkspace(keyId, { isDoubtful }));
     if (workspace === undefined) return undefined;

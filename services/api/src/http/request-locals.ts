@@ -5,32 +5,36 @@ import type { Response } from 'express';
 import type { BodyAccount, BodyBudget } from './body/body-budget.js';
 import { StartSlices } from './start-slices.js';
 
-/** What the checks found out about a request on its way through. */
-export interface RequestLocals {
-  requestId: string;
+/** What the checks found out about a request on its way through. Fields have their places from the start: that is cheaper to write to. */
+export class RequestLocals {
+  readonly requestId: string;
   /** The template, for metrics and logs: `/send`, never the path as it was written. */
-  route?: string;
-  token?: ApiToken;
+  route: string | undefined = undefined;
+  token: ApiToken | undefined = undefined;
   /** Of an address that is told of by one line for all that it asks. */
-  isQuiet?: boolean;
+  isQuiet: boolean | undefined = undefined;
   /** `traceparent` of what is done for it, if it is traced. */
-  trace?: string;
+  trace: string | undefined = undefined;
   /** It made a send, which has a line of its own in the log. */
-  madeSend?: boolean;
+  madeSend: boolean | undefined = undefined;
   /** Of the device that the token acts on, once asked for. */
-  state?: Promise<Readonly<DeviceState>>;
+  state: Promise<Readonly<DeviceState>> | undefined = undefined;
   /** Its JSON is large: see `inTurn`. */
-  isLarge?: boolean;
+  isLarge: boolean | undefined = undefined;
   /** What the request holds in memory. */
-  account?: BodyAccount;
+  account: BodyAccount | undefined = undefined;
   /** Aborted when its caller is gone, or the process stops; once asked for. */
-  signal?: AbortSignal;
+  signal: AbortSignal | undefined = undefined;
   /** Called by the last of its steps. */
-  endSteps?: () => void;
+  endSteps: (() => void) | undefined = undefined;
   /** Of an endpoint's query and body, once validated. */
-  query?: unknown;
-  body?: unknown;
-  idempotencyKey?: string;
+  query: unknown = undefined;
+  body: unknown = undefined;
+  idempotencyKey: string | undefined = undefined;
+
+  constructor(requestId: string) {
+    this.requestId = requestId;
+  }
 }
 
 export function localsOf(res: Response): RequestLocals {

@@ -2,7 +2,7 @@ import { MIMEType } from 'node:util';
 import { LIMITS } from '@gateway/contracts/limits';
 import { PieceCount } from '@gateway/runtime/bytes/piece-count';
 import { ApiError } from '@gateway/runtime/errors';
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import { SMALL_BODY_BYTES } from '../body/body-budget.js';
 import { bodyLength, UNTIL_TOLD } from '../body/body-length.js';
@@ -12,15 +12,17 @@ import { leaveToReader } from '../body/unread-bodies.js';
 import type { Endpoint } from '../endpoint.js';
 import { accountOf, endedEarly, inTurn, isOver, localsOf } from '../request-locals.js';
 import { StartSlices } from '../start-slices.js';
+import type { Step } from './step.js';
 
 /**
  * Check 4: the body, read only now that the caller is known and within the limits. Leaves `req.body` parsed, or
  * `undefined` when there is none. Compressed bodies are a 415: they would let a few bytes become many.
  */
-export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }: BodyKind): RequestHandler {
-  return async (req, res, next) => {
+export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }: BodyKind): Step {
+  return (req, res) => (bodyLength(req) === 0 ? undefined : readAll(req, res));
+
+  async function readAll(req: Request, res: Response): Promise<void> {
     const declaredBytes = bodyLength(req);
-    if (declaredBytes === 0) return next();
     // No longer a transfer coding: what it is written for is a server that reads it in another way than we do.
     if (/\bidentity\b/i.test(req.get('transfer-encoding') ?? '')) throw refusal('must be valid HTTP');
     if (!isPlain(req) || !isJson(req)) throw new ApiError('unsupported_media_type');
@@ -49,8 +51,7 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
       localsOf(res).isLarge = true;
     }
     req.body = await inTurn(res, () => reader.finish());
-    next();
-  };
+  }
 }
 
 type BodyDeps = Pick<ApiDeps, 'bodies' | 'waits'>;

@@ -1,14 +1,15 @@
+import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gateway/runtime/errors';
-import type { RequestHandler } from 'express';
 import type { Endpoint } from '../endpoint.js';
+import type { Step } from './step.js';
 
 /** 404, after the token and the limit of unknown paths. */
-export const refusePath: RequestHandler = () => {
+export const refusePath: Step = () => {
   throw new ApiError('not_found');
 };
 
 /** 405, with the methods that the path has. */
-export function refuseMethod(allowed: readonly string[]): RequestHandler {
+export function refuseMethod(allowed: readonly string[]): Step {
   return () => {
     throw new ApiError('method_not_allowed', { headers: { Allow: allowed.join(', ') } });
   };
@@ -20,12 +21,13 @@ export function allowedMethods({ methods }: Pick<Endpoint, 'methods'>): string[]
   return methods.flatMap((method) => (method === 'get' && withHead ? ['GET', 'HEAD'] : [method.toUpperCase()]));
 }
 
-/** A path that is not valid percent-encoding is unknown like any other; the router would stop before the limits. */
-export function divertBrokenPath(limit: RequestHandler): RequestHandler {
-  return (req, res, next) => {
-    if (isDecodable(req.path)) return next();
-    return limit(req, res, (error) => next(error ?? new ApiError('not_found')));
-  };
+/** A path that is not valid percent-encoding is unknown like any other; the router would stop before the token is checked. */
+export function divertBrokenPath(req: IncomingMessage): void {
+  const { url = '/' } = req;
+  if (!url.includes('%')) return;
+  const end = url.indexOf('?');
+  const [path, query] = end === -1 ? [url, ''] : [url.slice(0, end), url.slice(end)];
+  if (!isDecodable(path)) req.url = `/${query}`;
 }
 
 function isDecodable(path: string): boolean {

@@ -1,6 +1,6 @@
 import { recordAudit } from '@gateway/store/console/audit';
 import { readDefaultDevice } from '@gateway/store/devices/devices';
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import type { DeviceStates } from '../../devices/device-states.js';
 import { sendFile } from '../../media/send-file.js';
@@ -8,13 +8,10 @@ import { sendAnswer } from '../../sends/send-answer.js';
 import type { Answer, Call, Endpoint } from '../endpoint.js';
 import { readInTurn } from '../read-in-turn.js';
 import { accountOf, inTurn, isOver, localsOf } from '../request-locals.js';
+import type { Step } from './step.js';
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
-export function runHandler<Query, Body>(
-  endpoint: Endpoint<Query, Body>,
-  deps: ApiDeps,
-  states: DeviceStates,
-): RequestHandler {
+export function runHandler<Query, Body>(endpoint: Endpoint<Query, Body>, deps: ApiDeps, states: DeviceStates): Step {
   return async (req, res) => {
     try {
       const call = await toCall<Query, Body>(req, res, deps, states);

@@ -8,6 +8,7 @@ import { buildOpenApi, type OpenApi } from '../../documents/build-openapi.js';
 import { renderReference } from '../../documents/render-reference.js';
 import type { Endpoint } from '../endpoint.js';
 import { localsOf } from '../request-locals.js';
+import type { Step } from './step.js';
 
 /** The API's own documents, which need no token: paths below the base path. */
 export const DOCUMENT_PATHS = ['/openapi.json', '/docs', '/docs/reference.js'] as const;
@@ -19,13 +20,14 @@ const NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-
 /** Serves the OpenAPI document, and a page that shows it and tries it out. Both change with the code only. */
 export function serveDocuments(
   app: Express,
-  limit: RequestHandler,
+  limit: Step,
   { endpoints, basePath }: { endpoints: readonly Endpoint[]; basePath: string },
 ): void {
   const document = buildOpenApi(endpoints, basePath);
   const [jsonPath, pagePath, programPath] = DOCUMENT_PATHS;
   const serve = (path: string, handler: RequestHandler) =>
-    app.get(`${basePath}${path}`, limit, (req, res, next) => {
+    app.get(`${basePath}${path}`, async (req, res, next) => {
+      await limit(req, res);
       localsOf(res).route = path;
       res.set({ 'X-Content-Type-Options': 'nosniff', 'Content-Security-Policy': NOTHING, 'Cache-Control': 'no-cache' });
       return handler(req, res, next);

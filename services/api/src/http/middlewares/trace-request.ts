@@ -1,12 +1,12 @@
 import { beginTrace } from '@gateway/runtime/tracing/spans';
-import type { RequestHandler } from 'express';
 import { localsOf } from '../request-locals.js';
+import type { Step } from './step.js';
 
 /**
  * Of a request that makes a send, in the trace that its caller names. It begins when the token was checked: strangers write into no trace.
  * Without tracing it does nothing.
  */
-export const traceRequest: RequestHandler = (req, res, next) => {
+export const traceRequest: Step = (req, res) => {
   const locals = localsOf(res);
   const { route = '', requestId } = locals;
   const span = beginTrace(`${req.method} ${route}`, req.get('traceparent'), {
@@ -21,5 +21,4 @@ export const traceRequest: RequestHandler = (req, res, next) => {
       span.end();
     });
   }
-  next();
 };

@@ -1,13 +1,14 @@
 import type { ErrorDetail } from '@gateway/contracts/errors';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, Response } from 'express';
 import type { Endpoint } from '../endpoint.js';
 import { inputCheck } from '../input/check-input.js';
 import { inTurn, localsOf } from '../request-locals.js';
+import type { Step } from './step.js';
 
 /** Check 5: query, body and the header of repeats; all problems at once. */
-export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): RequestHandler {
+export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): Step {
   const checkQuery = inputCheck(endpoint.query);
   const checkBody = inputCheck(endpoint.body);
   const check = (req: Request, res: Response) => {
@@ -21,10 +22,7 @@ export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): Req
     }
     Object.assign(localsOf(res), { query: query.value, body: body.value, idempotencyKey });
   };
-  return async (req, res, next) => {
-    await inTurn(res, () => check(req, res));
-    next();
-  };
+  return (req, res) => (localsOf(res).isLarge ? inTurn(res, () => check(req, res)) : check(req, res));
 }
 
 const KEY = new RegExp(`^[\\x21-\\x7e]{1,${LIMITS.maxIdempotencyKeyCharacters}}$`);

@@ -1,0 +1,5 @@
+local requests, left_ms = redis.call('INCR', counter_key), redis.call('PTTL', counter_key)
+if left_ms <= 0 then
+  left_ms = tonumber(window_ms)
+  redis.call('PEXPIRE', counter_key, left_ms)
+end
