@@ -10,7 +10,7 @@ import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
-import { ensureDevice } from '@gateway/store/devices/devices';
+import { ensureDevice, setPace } from '@gateway/store/devices/devices';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
@@ -155,6 +155,16 @@ describe('the owner of a device, on a script', () => {
     owner.look();
     await eventually(() => looks > still, { everyMs: 5 });
     await isStill();
+  });
+
+  it('takes another pace within a few seconds when the doorbell was lost that tells of it in mid-list', async () => {
+    await isOpen();
+    await setPace(space.store, ADDRESS, { messagesPerMinute: 1, burst: 1, jitter: 0 });
+    owner.look();
+    const list = await send('4915170001', '4915170002', '4915170003');
+    await isSent(list, 1);
+    await setPace(space.store, ADDRESS, undefined);
+    await isSent(list, 3);
   });
 
   it('asks Redis one thing at each look while nothing is under way', async () => {

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { defaultPace } from '@gateway/contracts/devices/pace';
+import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
 import { memberKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
@@ -11,7 +12,7 @@ import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState, reportObserved, requestLink } from '@gateway/store/devices/device-state';
-import { ensureDevice } from '@gateway/store/devices/devices';
+import { ensureDevice, setPace } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
@@ -25,6 +26,8 @@ import { expect } from 'chai';
 import PQueue from 'p-queue';
 
 const ACCOUNT = { jid: '491700000031@s.whatsapp.net', phone: '491700000031', name: 'Shop' };
+/** Owners hear of changes by doorbells alone. */
+const NEVER = { busy: 3_600_000, quiet: 3_600_000 };
 const DEVICES = Array.from({ length: 12 }, (_, i) => `device-${i}`);
 
 /** Some senders in this process, on one Redis, with sessions that need no network. */
@@ -69,7 +72,7 @@ describe('the devices of several senders', () => {
     const logIn = logInOnScript({}, ACCOUNT);
     const pool = new SenderPool({
       ...{ store, keeper, clock, logger, doorbells },
-      ...{ processId: id, maxDevices: 100, memberTtlMs: 60_000, tickMs: 100 },
+      ...{ processId: id, maxDevices: 100, memberTtlMs: 60_000, tickMs: 100, lookMs: NEVER },
       metrics: createSenderMetrics(createMetrics(), () => ({})),
       endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
       openSession: async (options) => {
@@ -99,6 +102,14 @@ describe('the devices of several senders', () => {
     eventually(() => JSON.stringify(loads()) === JSON.stringify(wanted), { what: `${wanted}` }).catch((error) => {
       throw new Error(`${(error as Error).message}: ${loads()}`);
     });
+
+  function accept(address: DeviceAddress, recipients: string[]) {
+    const nowMs = Date.now();
+    return acceptSend(space.store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+    });
+  }
 
   /** The first has had a heartbeat since the second came. */
   async function haveMet(first: string, second: string): Promise<void> {
@@ -161,16 +172,25 @@ describe('the devices of several senders', () => {
     const { pool } = addSender('a');
     await become([12]);
     const address = { workspace: 'main', device: DEVICES[3]! };
-    const nowMs = Date.now();
-    const { messageId, owner } = await acceptSend(space.store, address, {
-      ...{ kind: 'text', priority: 'bulk', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
-      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
-    });
+    const { messageId, owner } = await accept(address, ['491511']);
     expect(owner).to.equal('a');
     const job: SendJob = { v: 1, ...address, messageId, priority: 'bulk', requestId: 'r' };
     await pool.takeJob({ ...job, device: 'elsewhere' });
     await pool.takeJob(job);
     await eventually(async () => (await readSend(space.store, address, messageId))?.counts.sent === 1);
+  });
+
+  it('take another pace in mid-list, as soon as a doorbell tells of it', async () => {
+    const address = { workspace: 'main', device: DEVICES[3]! };
+    const isSent = (messageId: string, count: number) =>
+      eventually(async () => (await readSend(space.store, address, messageId))?.counts.sent === count);
+    await setPace(space.store, address, { messagesPerMinute: 1, burst: 1, jitter: 0 });
+    const { messageId } = await accept(address, ['491511', '491512', '491513']);
+    addSender('a');
+    await isSent(messageId, 1);
+    await setPace(space.store, address, { messagesPerMinute: 0, burst: 1, jitter: 0 });
+    await ringDoorbell(space.store, { topic: 'sends', ...address });
+    await isSent(messageId, 3);
   });
 
   it('stay where they are when a sender comes; what is linked next goes to the new one', async () => {

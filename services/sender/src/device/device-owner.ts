@@ -69,7 +69,6 @@ export class DeviceOwner {
   private isCareful = false;
   /** It works on no sends, and no doorbell has rung since that was found. */
   private isQuiet = false;
-  /** A doorbell has rung since sends were compared. */
   private wasRung = false;
   private socket: DeviceSocket | undefined;
   private work: DeviceWork | undefined;
@@ -272,6 +271,7 @@ export class DeviceOwner {
     const { work, wasRung } = this;
     this.wasRung = false;
     if (wasRung) await work?.refreshSends();
+    else if (!this.isQuiet) await work?.refreshPace();
     this.isQuiet = work?.isIdle !== false;
     await work?.prune();
   }

@@ -68,7 +68,7 @@ export class DeviceWork {
     this.joins.detach();
   }
 
-  /** An operator may have given the device another pace. */
+  /** An operator may have given the device another pace, and the doorbell that told of it may be lost. */
   async refreshPace(): Promise<void> {
     const { store, ownership, defaultPace } = this.deps;
     const device = await readDevice(store, ownership.address).catch(() => undefined);

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Pace } from '@gateway/contracts/devices/pace';
 import { parseMessageId } from '@gateway/contracts/ids';
 import type { KnownPerson } from '@gateway/messenger/session/session-events';
@@ -111,9 +112,11 @@ export class DeviceScheduler {
     this.wakeUp.ring();
   }
 
-  /** From the next message on. */
+  /** From the next message on; one that waits for another pace asks again. */
   keepPace(pace: Pace): void {
+    if (isDeepStrictEqual(pace, this.pace)) return;
     this.pace = pace;
+    this.wakeUp.ring();
   }
 
   detach(): void {
