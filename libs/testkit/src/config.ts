@@ -13,3 +13,9 @@ export function modelSettings(): { seed: number | undefined; sequences: number |
     sequences: MODEL_SEQUENCES ? Number(MODEL_SEQUENCES) : undefined,
   };
 }
+
+/** How long tests wait for what should become true, where they name no time; only mutations ask for less than the usual. */
+export function patienceMs(): number | undefined {
+  const { TEST_PATIENCE_MS } = process.env;
+  return TEST_PATIENCE_MS ? Number(TEST_PATIENCE_MS) : undefined;
+}

@@ -25,6 +25,7 @@ const SENDER_TESTS = [
   ...[
     'hold-in-silence',
     'kept-content',
+    'library-turns',
     'load-send',
     'new-contact-hold',
     'owner-wiring',
@@ -69,7 +70,7 @@ const PACKAGES: Record<string, MutatedPackage> = {
     tests: SENDER_TESTS.map((file) => `services/sender/test/${file}.test.js`),
     withTables: false,
     // Loops that do not end are many, and their tests take milliseconds.
-    timeoutMs: 3_000,
+    timeoutMs: 6_000,
   },
 };
 const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [file]`;

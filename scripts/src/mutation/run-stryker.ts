@@ -34,7 +34,8 @@ export async function runStryker(
     module: join(TOOL, 'node_modules/@stryker-mutator/core/bin/stryker.js'),
     args: ['run', 'stryker.conf.json'],
     // The model test finds most with its first sequences, and runs for each change.
-    env: { REDIS_URL: redisUrl, MODEL_SEED: '1', MODEL_SEQUENCES: '25' },
+    // What never becomes true is noticed soon, without a process that has to be ended.
+    env: { REDIS_URL: redisUrl, MODEL_SEED: '1', MODEL_SEQUENCES: '25', TEST_PATIENCE_MS: '4000' },
     cwd: sandbox,
     output: 'inherit',
   });
