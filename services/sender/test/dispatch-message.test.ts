@@ -19,8 +19,10 @@ describe('dispatching a message', () => {
   /** What happened, in order: steps in Redis, and what the parts around it were told. */
   let order: string[];
   let isRestricted: boolean;
+  /** What the spans of its trace count. */
+  let counted: { claimed: number; unused: number; answered: number };
   beforeEach(async () => {
-    [order, isRestricted] = [[], false];
+    [order, isRestricted, counted] = [[], false, { claimed: 0, unused: 0, answered: 0 }];
     list = await stage.accept([ADA, BEN]);
     send = await load(list);
     stage.steps.between = (step, run) => {
@@ -76,7 +78,11 @@ describe('dispatching a message', () => {
       },
       turns: { take: async () => {}, give: () => {} },
       countNews: () => 0,
-      spans: { claimed: () => {}, answered: () => {} },
+      spans: {
+        claimed: () => void counted.claimed++,
+        unused: () => void counted.unused++,
+        answered: () => void counted.answered++,
+      },
       onAck: ({ kind }) => order.push(`ack ${kind}`),
       onExpired: async () => void order.push('expired'),
       ...changes,
@@ -88,6 +94,7 @@ describe('dispatching a message', () => {
     if (dispatched.kind !== 'started') return dispatched.kind;
     const written = await dispatched.writing;
     await written?.settled;
+    expect(counted.claimed, 'each claim is answered or given back').to.equal(counted.unused + counted.answered);
     return written ? 'sent' : 'not sent';
   }
 
@@ -241,7 +248,7 @@ describe('dispatching a message', () => {
     async function expectUnused(): Promise<void> {
       expect(order.slice(-2)).to.deep.equal(['claim-recipient', 'unused']);
       expect(stage.sent).to.deep.equal([]);
-      expect(given).to.equal(1);
+      expect([given, counted]).to.deep.equal([1, { claimed: 1, unused: 1, answered: 0 }]);
     }
 
     it('goes out if nothing happened, and gives its turn back', async () => {

@@ -38,6 +38,8 @@ describe('the spans of a send', () => {
       nowMs += 10;
       spans.claimed(send('list'), nowMs - 5);
     }
+    spans.claimed(send('list'), nowMs);
+    spans.unused(send('list'));
     for (let recipient = 0; recipient < 50; recipient++) {
       nowMs += 1;
       spans.answered(send('list'), recipient < 48 ? 'accepted' : 'retryLater');
@@ -47,7 +49,7 @@ describe('the spans of a send', () => {
     spans.writeAll();
     const outcomes = { 'gateway.outcome.accepted': 48, 'gateway.outcome.retry_later': 2 };
     expect(await written()).to.deep.equal([
-      ['claim', 5, 500, { 'gateway.messages': 50 }],
+      ['claim', 5, 500, { 'gateway.messages': 51, 'gateway.unused': 1 }],
       ['ack', 10, 550, { 'gateway.messages': 50, ...outcomes }],
     ]);
   });

@@ -22,7 +22,7 @@ export interface DispatchDeps extends GateDeps {
   turns: Pick<LibraryTurns, 'take' | 'give'>;
   /** Another number as soon as what was asked with a claim may have changed: opt-outs, holds, lookups. */
   countNews(): number;
-  spans: Pick<SendSpans, 'claimed' | 'answered'>;
+  spans: Pick<SendSpans, 'claimed' | 'unused' | 'answered'>;
   /** What the network said of a message that was written at this time of the monotonic clock, before that is settled. */
   onAck(outcome: AckOutcome, writtenAtMs: number): void;
   /** The time of this send is over. */
@@ -125,6 +125,7 @@ async function sendInTurn(deps: DispatchDeps, item: WorkItem, news: number): Pro
     return sendOne(deps, item).finally(() => turns.give());
   }
   turns.give();
+  deps.spans.unused(send);
   await verdicts.unused(item);
   return undefined;
 }
@@ -160,6 +161,7 @@ async function sendOne(deps: DispatchDeps, item: WorkItem): Promise<Written | un
     };
     return { settled: ack.then(settle) };
   } catch (thrown) {
+    deps.spans.unused(send);
     await verdicts.notWritten(item, toError(thrown));
     return undefined;
   }

@@ -13,6 +13,7 @@ interface Batch {
   claimedAtMs: number;
   lastClaimedAtMs: number;
   claimed: number;
+  unused: number;
   answeredAtMs: number;
   answered: number;
   outcomes: Record<`gateway.outcome.${string}`, number>;
@@ -37,6 +38,12 @@ export class SendSpans {
     const batch = this.batchOf(send, beganAtMs);
     batch.lastClaimedAtMs = this.clock.nowMs();
     batch.claimed++;
+  }
+
+  /** A claim was given back: not a byte of the message went out, and it is claimed anew. */
+  unused(send: Sent): void {
+    if (send.record.trace === undefined) return;
+    this.batchOf(send, this.clock.nowMs()).unused++;
   }
 
   /** The network said, or failed to say, what becomes of a message. */
@@ -70,7 +77,7 @@ export class SendSpans {
     if (known) return known;
     const nowMs = this.clock.nowMs();
     const times = { beganAtMs, claimedAtMs: nowMs, lastClaimedAtMs: nowMs, answeredAtMs: nowMs };
-    const batch = { send, ...times, claimed: 0, answered: 0, outcomes: {} };
+    const batch = { send, ...times, claimed: 0, unused: 0, answered: 0, outcomes: {} };
     this.batches.set(send.messageId, batch);
     return batch;
   }
@@ -79,8 +86,10 @@ export class SendSpans {
     for (const [key, batch] of this.batches) {
       if (!isDue(batch)) continue;
       this.batches.delete(key);
-      const { beganAtMs, claimedAtMs, claimed, lastClaimedAtMs, answered, answeredAtMs } = batch;
-      if (claimed > 0) writeSpan(batch.send, 'claim', { from: beganAtMs, to: lastClaimedAtMs }, claimed);
+      const { beganAtMs, claimedAtMs, claimed, unused, lastClaimedAtMs, answered, answeredAtMs } = batch;
+      const givenBack = unused > 0 ? { 'gateway.unused': unused } : {};
+      if (claimed + unused > 0)
+        writeSpan(batch.send, 'claim', { from: beganAtMs, to: lastClaimedAtMs }, claimed, givenBack);
       if (answered > 0) writeSpan(batch.send, 'ack', { from: claimedAtMs, to: answeredAtMs }, answered, batch.outcomes);
     }
   }
@@ -91,12 +100,12 @@ function writeSpan(
   name: 'claim' | 'ack',
   { from, to }: { from: number; to: number },
   messages: number,
-  outcomes: SpanFields = {},
+  counts: SpanFields = {},
 ): void {
   const fields = { 'gateway.message_id': messageId, 'gateway.request_id': requestId, 'gateway.kind': kind };
   beginPart(name, trace, {
     kind: name === 'claim' ? 'consumer' : 'client',
-    fields: { ...fields, 'gateway.messages': messages, ...outcomes },
+    fields: { ...fields, 'gateway.messages': messages, ...counts },
     beganAtMs: from,
   }).end(to);
 }
