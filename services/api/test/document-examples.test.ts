@@ -16,7 +16,7 @@ import { expect } from 'chai';
 
 const ACCOUNT = '491700000023';
 const execute = promisify(execFile);
-const document = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
+const document = ['README.md', 'docs/api.md'].map((name) => readFileSync(join(ROOT, name), 'utf8')).join('\n');
 const blocksOf = (language: string) =>
   [...document.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, code]) => code!);
 /** Each with its lines joined, as a shell reads them. */
@@ -25,7 +25,7 @@ const commands = blocksOf('sh')
   .filter((line) => line.includes('curl'));
 const programs = blocksOf('js').filter((code) => code.includes('fetch('));
 
-describe('the examples of docs/api.md', () => {
+describe('the examples of README.md and docs/api.md', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;
@@ -67,7 +67,10 @@ describe('the examples of docs/api.md', () => {
   /** As often as the network wants: the second code is there a moment after the first scan. */
   async function linkAsWritten(): Promise<void> {
     const lines = commands.filter((command) => command.includes('scan-qr') || command.startsWith('QR='));
-    const script = lines.join('\n').replace('http://127.0.0.1:3020', simulator.adminUrl);
+    const script = lines
+      .join('\n')
+      .replace('http://127.0.0.1:3000/api/messenger/v1', gateway.baseUrl)
+      .replace('http://127.0.0.1:3020', simulator.adminUrl);
     await eventually(async () => (await start('sh', ['-c', script])).endsWith('\n200'), { everyMs: 500 });
     await gateway.waitForStatus('connected');
     run.push(...lines);
