@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RecipientError } from '@gateway/messenger/session/session-errors';
-import { eventually } from '@gateway/testkit/eventually';
 import { Curve, configureSuccessfulPairing, initAuthCreds, proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, useSessions } from './support/session-fixture.js';
@@ -97,7 +97,9 @@ describe('what a session does not accept', () => {
       await (await sending)?.ack;
       expect(test.reports.filter(({ event }) => event === 'closed')).to.have.length(1);
     }
-    await eventually(() => new Promise((resolve) => setTimeout(() => resolve(true), 100)));
+    // They are told in the turn after the one in which they came.
+    await nextTurn();
+    await nextTurn();
     process.off('unhandledRejection', note);
     for (const listener of others) process.on('unhandledRejection', listener);
     expect(unhandled).to.deep.equal([]);

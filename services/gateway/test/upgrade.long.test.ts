@@ -1,7 +1,6 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { READ_VERSIONS, RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
-import { sleep } from '@gateway/runtime/clock';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { setPace } from '@gateway/store/devices/devices';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
@@ -46,7 +45,7 @@ describe('an upgrade and the way back, under a list of 2,000 and one-time passwo
     return body.data!.messageId;
   }
 
-  /** Asks for one after the other until it is ended; tells to whom, and by which version each was accepted. */
+  /** Asks for one after the other, each when the last is shown, until it is ended; tells to whom, and by which version each was accepted. */
   function keepSendingOtps(phones: string[]) {
     const sent: { phone: string; version: number }[] = [];
     let isOver = false;
@@ -54,7 +53,7 @@ describe('an upgrade and the way back, under a list of 2,000 and one-time passwo
       for (const phone of phones) {
         if (isOver) return;
         sent.push({ phone, version: await versionOf(await sendOtp(phone)) });
-        await sleep(200);
+        await eventually(() => fixture.shown(ACCOUNT).includes(phone), WITHIN);
       }
       throw new Error('there were too few phones');
     })();
