@@ -42,7 +42,7 @@ describe('webhooks in the console', () => {
       .to.match(/^whsec_/)
       .and.not.equal(secret);
     await operator.post(`${path}/test`);
-    expect(stage.received.at(-1)!.signature.split(' ')).to.have.length(2);
+    expect(stage.received.at(-1)!.headers['webhook-signature']!.split(' ')).to.have.length(2);
 
     const { webhook, deliveries } = await pageOf(operator, path);
     expect(webhook).to.deep.include({ id, status: 'active', types: ['send.finished'], numbers: 'masked' });
@@ -121,6 +121,29 @@ describe('webhooks in the console', () => {
     expect([again.status, again.body.unknown]).to.deep.equal([200, ['evt_none']]);
     const [{ action, target } = {}] = await listAudit(stage.space.store);
     expect([action, target]).to.deep.equal(['webhook.replayed', id]);
+  });
+
+  it('are told again what happened in a time that is chosen', async () => {
+    const id = await makeWebhook(stage.space.store, { url: stage.url, answers: [200] });
+    const replay = (json: object) => operator.post(`/webhooks/${id}/replay`, json);
+    const after = new Date(Date.now() - 3_600_000).toISOString();
+    expect((await replay({ after, before: new Date().toISOString() })).status).to.equal(200);
+    const { redis, space } = stage.space.store;
+    const [replayed] = await redis.lrange(workspaceKeys(space, 'main').webhookReplays(id), 0, -1);
+    expect(replayed).to.include(String(Date.parse(after)));
+    const refused = [await replay({ after: 'yesterday' }), await replay({ before: after }), await replay({})];
+    expect(refused.map(({ status, body }) => [status, body.code])).to.deep.equal(
+      refused.map(() => [400, 'invalid_request']),
+    );
+  });
+
+  it('tell several devices, in an order and a time that are chosen, with a key that is no secret', async () => {
+    const wishes = { devices: ['one', 'two'], order: 'strict', gatherSeconds: 5, concurrency: 3 };
+    const { path, secret } = await create({ ...wishes, signature: 'v1a' });
+    expect(secret).to.match(/^whpk_/);
+    expect((await pageOf(viewer, path)).webhook).to.deep.include({ ...wishes, signature: 'v1a' });
+    await operator.post(`${path}/change`, { order: 'recipient', gatherSeconds: 60, concurrency: 1 });
+    expect((await pageOf(viewer, path)).webhook).to.include({ order: 'recipient', gatherSeconds: 60, concurrency: 1 });
   });
 
   it('hand on what the API refuses, with the field it is about', async () => {

@@ -1,3 +1,4 @@
+import type { SignatureScheme } from '../webhooks/signature.js';
 import type { WebhookAttempt, WebhookId, WebhookSettings, WebhookStatus } from '../webhooks/webhook.js';
 
 /** What the page shows of an endpoint: never its secret, nor the values of its headers. Times in ms since 1970. */
@@ -11,6 +12,8 @@ export interface WebhookView extends WebhookSettings {
   /** Names. */
   headers: readonly string[];
   createdAtMs: number;
+  /** How its requests are signed. */
+  signature: SignatureScheme;
   /** When its URL passed the test. */
   verifiedAtMs?: number;
   /** Since when each attempt failed. */

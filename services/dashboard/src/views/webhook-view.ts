@@ -1,7 +1,7 @@
 import { mayAct, type UserRole } from '@gateway/contracts/console/users';
 import type { DeliveryView, ParkedView, WebhookPage, WebhookView } from '@gateway/contracts/console/webhook-views';
 import type { Workspace } from '@gateway/contracts/ids';
-import { secretsAt } from '@gateway/contracts/webhooks/signature';
+import { schemeOf, secretsAt } from '@gateway/contracts/webhooks/signature';
 import { type WebhookAttempt, type WebhookId, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
 import { listParked } from '@gateway/store/webhooks/delivering/parked';
@@ -63,7 +63,7 @@ function describe(webhook: Webhook, attempts: readonly WebhookAttempt[], nowMs: 
   const rotatedUntilMs = secretsAt(secrets, nowMs)[1]?.endsAtMs;
   return {
     ...{ id, status, host: new URL(target.url).host, url: target.url, headers: Object.keys(target.headers) },
-    ...{ ...settings, createdAtMs },
+    ...{ ...settings, createdAtMs, signature: schemeOf(secrets[0]!.secret) },
     ...(verifiedAtMs !== undefined && { verifiedAtMs }),
     ...(failingSinceMs !== undefined && { failingSinceMs }),
     ...(lastSuccessAtMs !== undefined && { lastSuccessAtMs }),

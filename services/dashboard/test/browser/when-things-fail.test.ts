@@ -53,7 +53,7 @@ describe('the page of the console, when things fail', () => {
     const page = await browser.open(stage.dashboard, '/devices/linking');
     await page.locator('svg[data-code=first]').waitFor();
     await page.locator('[data-dead] svg[data-code=first]').waitFor();
-    await page.getByText('Waiting for the next code').waitFor();
+    await page.getByRole('timer').getByText('Waiting for the next code').waitFor();
     await show('second', 60_000);
     await page.locator(':not([data-dead]) > svg[data-code=second]').waitFor();
     await page.getByText(/Valid for \d+ seconds/).waitFor();

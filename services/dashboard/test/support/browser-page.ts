@@ -93,6 +93,39 @@ interface AxeViolation {
   nodes: { html: string; failureSummary: string }[];
 }
 
+const CONTROLS = new Set([
+  ...['button', 'link', 'textbox', 'searchbox', 'combobox', 'listbox', 'checkbox', 'radio', 'radiogroup', 'switch'],
+  ...['menu', 'menuitem', 'option', 'tab', 'slider', 'spinbutton', 'dialog', 'table', 'navigation', 'region', 'image'],
+]);
+
+interface AxNode {
+  ignored: boolean;
+  backendDOMNodeId: number;
+  role?: { value: string };
+  name?: { value: string };
+  properties?: { name: string; value: { value: unknown } }[];
+}
+
+/** What the browser hands to screen readers: controls without a name, and headings that leave out a level. */
+export async function findUnspoken(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page);
+  const { nodes } = (await session.send('Accessibility.getFullAXTree')) as { nodes: AxNode[] };
+  const heard = nodes.filter(({ ignored }) => !ignored);
+  const unnamed = heard.filter(({ role, name }) => CONTROLS.has(role?.value ?? '') && !name?.value.trim());
+  const elements = await Promise.all(
+    unnamed.map(async ({ backendDOMNodeId }) => {
+      const { outerHTML } = await session.send('DOM.getOuterHTML', { backendNodeId: backendDOMNodeId });
+      return `without a name: ${outerHTML.slice(0, 200)}`;
+    }),
+  );
+  await session.detach();
+  const levels = heard
+    .filter(({ role }) => role?.value === 'heading')
+    .map(({ properties }) => Number(properties?.find(({ name }) => name === 'level')?.value.value));
+  const skipped = levels.filter((level, index) => level > (levels[index - 1] ?? 0) + 1);
+  return [...elements, ...skipped.map((level) => `out of order: a heading of level ${level}`)];
+}
+
 /** Pixels that the page is wider than its window. */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - innerWidth');

@@ -4,7 +4,7 @@ import { listWebhooks } from '@gateway/store/webhooks/webhooks';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import type { Page } from 'playwright-core';
 import { linkDevice } from '../../../api/test/support/device-owner.js';
-import { findBarriers, overflowOf } from './browser-page.js';
+import { findBarriers, findUnspoken, overflowOf } from './browser-page.js';
 import { makeSend } from './make-send.js';
 import { makeWebhook } from './make-webhook.js';
 import type { TestDashboard } from './test-dashboard.js';
@@ -44,14 +44,14 @@ export async function openFully(page: Page, dashboard: TestDashboard, path: stri
   await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
 }
 
-/** By the path of a page, what keeps people from using it: barriers, and pixels that it is too wide. */
+/** By the path of a page, what keeps people from using it: barriers, what screen readers have no words for, and pixels that it is too wide. */
 export async function inspectPages(page: Page, dashboard: TestDashboard): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   for (const path of PAGES) {
     await openFully(page, dashboard, path);
     const barriers = await findBarriers(page, { asPage: true });
-    const overflow = await overflowOf(page);
-    if (barriers.length > 0 || overflow > 0) found[path] = { barriers, overflow };
+    const [unspoken, overflow] = [await findUnspoken(page), await overflowOf(page)];
+    if (barriers.length + unspoken.length > 0 || overflow > 0) found[path] = { barriers, unspoken, overflow };
   }
   return found;
 }

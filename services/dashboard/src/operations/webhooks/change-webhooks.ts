@@ -13,10 +13,13 @@ interface WebhookBody {
   devices?: string[] | null;
   content?: string;
   numbers?: string;
+  gatherSeconds?: number;
+  order?: string;
+  concurrency?: number;
 }
 
 /** Only how much there may be of it: what it may say is the API's to check. */
-const body = Joi.object<WebhookBody>({
+const fields = {
   url: Joi.string().max(WEBHOOK_LIMITS.maxUrlCharacters),
   headers: Joi.object()
     .pattern(Joi.string().max(100), Joi.string().allow('').max(WEBHOOK_LIMITS.maxHeaderCharacters))
@@ -26,14 +29,17 @@ const body = Joi.object<WebhookBody>({
   devices: Joi.array().items(Joi.string().max(100)).max(100).allow(null),
   content: Joi.string().max(20),
   numbers: Joi.string().max(20),
-});
+  gatherSeconds: Joi.number(),
+  order: Joi.string().max(20),
+  concurrency: Joi.number(),
+};
 
-/** Answers with the secret, this once. */
-export const createWebhook = operation<WebhookBody>({
+/** Answers with the secret, or the public key, this once. */
+export const createWebhook = operation<WebhookBody & { signature?: string }>({
   method: 'post',
   path: '/webhooks',
   for: 'operator',
-  body,
+  body: Joi.object({ ...fields, signature: Joi.string().max(20) }),
   async handle(call, deps) {
     const { webhookId, secret } = await callApi(call, deps, { method: 'POST', path: '', json: call.body });
     return {
@@ -49,7 +55,7 @@ export const changeWebhook = operation<WebhookBody>({
   method: 'post',
   path: '/webhooks/:webhook/change',
   for: 'operator',
-  body,
+  body: Joi.object(fields),
   async handle(call, deps) {
     await callApi(call, deps, { method: 'PATCH', path: placeOf(call), json: call.body });
     return { body: {}, audit: { action: 'webhook.changed', target: targetOf(call) } };

@@ -35,11 +35,16 @@ export interface WebhookWishes {
   devices?: readonly string[] | null;
   content?: string;
   numbers?: string;
+  order?: string;
+  gatherSeconds?: number;
+  concurrency?: number;
+  /** Of a new one only. */
+  signature?: string;
 }
 
 export interface MadeWebhook {
   id: string;
-  /** It is never told again. */
+  /** Or the public key. It is never told again. */
   secret: string;
 }
 
@@ -71,4 +76,7 @@ async function refresh(id: string): Promise<void> {
   await Promise.all(topics.map((topic) => queryClient.invalidateQueries({ queryKey: keyOf(topic) })));
 }
 
-export const replayWebhook = ({ id, ids }: { id: string; ids: readonly string[] }) => act(id, 'replay', { ids });
+/** Events, or all from one time (ISO 8601) until another. */
+export type ReplayWishes = { ids: readonly string[] } | { after: string; before?: string };
+
+export const replayWebhook = ({ id, what }: { id: string; what: ReplayWishes }) => act(id, 'replay', what);

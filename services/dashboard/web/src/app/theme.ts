@@ -34,6 +34,8 @@ export const theme = createTheme({
       },
       styles: { title: { fontWeight: 620 } },
     },
+    // Its arrow is a picture without a meaning.
+    NativeSelect: { defaultProps: { rightSectionProps: { 'aria-hidden': true } } },
     Tooltip: { defaultProps: { openDelay: 300 } },
   },
 });

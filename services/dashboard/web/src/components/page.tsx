@@ -24,7 +24,8 @@ export function Page({ title, name, about, actions, children }: PageProps) {
     <Stack gap="lg" maw={1160} mx="auto" w="100%">
       <Group justify="space-between" align="flex-end" gap="sm">
         <Stack gap={4} miw={0}>
-          <Title order={1} size="h2" fz={{ base: 'h3', sm: 'h2' }}>
+          {/* Where the focus goes when the page is gone to. */}
+          <Title order={1} tabIndex={-1} size="h2" fz={{ base: 'h3', sm: 'h2' }}>
             {title}
           </Title>
           {about && (

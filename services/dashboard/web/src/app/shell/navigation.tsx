@@ -9,13 +9,13 @@ export function Navigation() {
   const { t } = useTranslation();
   const pages = usePages();
   return (
-    <nav aria-label={t('shell.navigation')}>
+    <>
       {pages.filter(({ isSetting }) => !isSetting).map(toEntry)}
       <Text className={classes.section} size="xs" c="dimmed">
         {t('shell.settings')}
       </Text>
       {pages.filter(({ isSetting }) => isSetting).map(toEntry)}
-    </nav>
+    </>
   );
 }
 

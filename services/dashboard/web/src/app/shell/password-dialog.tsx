@@ -1,9 +1,10 @@
-import { Button, Modal, PasswordInput, Stack, Text } from '@mantine/core';
+import { Button, Modal, Stack, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { setPassword, useMe } from '../../api/session.js';
+import { PasswordField } from '../../components/password-field.js';
 import { Failure } from '../../components/states/failure.js';
 
 const LEAST = 10;
@@ -42,14 +43,14 @@ export function PasswordDialog({ opened, onClose }: { opened: boolean; onClose: 
             {t('password.about')}
           </Text>
           {hasPassword && (
-            <PasswordInput
+            <PasswordField
               label={t('password.former')}
               description={t('password.formerAbout')}
               autoComplete="current-password"
               {...form.getInputProps('former')}
             />
           )}
-          <PasswordInput
+          <PasswordField
             label={t('password.new')}
             autoComplete="new-password"
             data-autofocus

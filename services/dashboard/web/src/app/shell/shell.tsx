@@ -11,6 +11,7 @@ import { Navigation } from './navigation.js';
 import { PasswordNotice } from './password-notice.js';
 import classes from './shell.module.css';
 import { SimulatorNotice } from './simulator-notice.js';
+import { useFocusOnHeading } from './use-focus-on-heading.js';
 import { UserMenu } from './user-menu.js';
 
 /** What is around every page: where one is, whether it is live, who one is. */
@@ -19,6 +20,7 @@ export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
   useLeaveWhenSignedOut();
+  useFocusOnHeading();
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the menu that led to it.
   useEffect(close, [pathname]);
   return (
@@ -47,10 +49,10 @@ export function Shell() {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="sm">
+      <AppShell.Navbar p="sm" aria-label={t('shell.navigation')}>
         <Navigation />
       </AppShell.Navbar>
-      <AppShell.Main id="page">
+      <AppShell.Main id="page" tabIndex={-1}>
         <SimulatorNotice />
         <PasswordNotice />
         <Outlet />

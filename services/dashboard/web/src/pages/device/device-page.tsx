@@ -4,11 +4,13 @@ import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useDevice } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
+import { Announce } from '../../components/announce.js';
 import { BackLink } from '../../components/back-link.js';
 import { Page } from '../../components/page.js';
 import { Panel } from '../../components/panel.js';
 import { Loaded } from '../../components/states/loaded.js';
 import { AccountPicture } from '../devices/account-picture.js';
+import { useReasonText } from '../devices/device-state-text.js';
 import { DeviceActions } from './device-actions.js';
 import { DeviceFacts } from './device-facts.js';
 import { LastChanges } from './last-changes.js';
@@ -61,9 +63,12 @@ function Head({ id, view }: { id: string; view: DeviceView | undefined }) {
 
 function Known({ view }: { view: DeviceView }) {
   const mayLink = useMe().user.role !== 'viewer';
+  const { t } = useTranslation();
+  const reason = useReasonText()(view);
   const isLinking = view.link !== undefined || view.status === 'disconnected';
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
+      <Announce>{`${t(`devices.status.${view.status}`)}. ${reason ?? t('device.fine')}`}</Announce>
       {isLinking && mayLink && <LinkPanel id={view.id} view={view} />}
       <DeviceFacts view={view} />
       <LastChanges view={view} />

@@ -1,16 +1,16 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
 import { SegmentedControl, Text, TextInput } from '@mantine/core';
+import '@mantine/core/styles/FloatingIndicator.css';
+import '@mantine/core/styles/SegmentedControl.css';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { paceDevice } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
 import { FormBody } from '../../components/form-dialog.js';
+import { isWhole } from '../../components/whole-number.js';
 
 const MOST_A_MINUTE = 100_000;
 const MOST_AT_ONCE = 9_999;
-
-const isWhole = (text: string, least: number, most: number) =>
-  /^\d{1,6}$/.test(text.trim()) && Number(text) >= least && Number(text) <= most;
 
 /** How fast the device sends: at its own pace, or at that of the senders. */
 export function PaceForm({ view, onDone }: { view: DeviceView; onDone: () => void }) {

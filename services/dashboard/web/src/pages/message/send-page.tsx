@@ -1,14 +1,16 @@
 import type { SendView } from '@gateway/contracts/console/send-views';
 import type { RecipientStatus } from '@gateway/contracts/sends/statuses';
-import { Anchor, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { ChevronLeft, Download } from 'lucide-react';
+import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { cancelMessage, useContent, useMessage } from '../../api/messages.js';
 import { useMe } from '../../api/session.js';
+import { Announce } from '../../components/announce.js';
+import { BackLink } from '../../components/back-link.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
 import { Moment } from '../../components/moment.js';
 import { Page } from '../../components/page.js';
@@ -38,11 +40,7 @@ export function SendPage() {
   );
   return (
     <Stack>
-      <Anchor component={Link} to="/messages" size="sm" maw={1160} mx="auto" w="100%">
-        <Group gap={4} component="span">
-          <ChevronLeft size={16} className="turns" aria-hidden /> {t('messages.title')}
-        </Group>
-      </Anchor>
+      <BackLink to="/messages" label={t('messages.title')} />
       <Page title={title} name={id} actions={message.data && <Actions view={message.data} />}>
         <Loaded query={message} skeleton={<SkeletonRows />}>
           {(view) => (view ? <Known view={view} /> : <Text>{t('send.gone')}</Text>)}
@@ -64,8 +62,11 @@ function Known({ view }: { view: SendView }) {
     choose(undefined);
     show({ key: place });
   };
+  // In tens: to hear each would be to hear nothing else.
+  const percent = Math.floor((10 * (statuses.length - counts.queued)) / statuses.length) * 10;
   return (
     <Stack gap="lg">
+      <Announce>{t('send.progress', { status: t(`messages.status.${status}`), percent })}</Announce>
       <Panel>
         <Stack>
           <Group gap="lg">

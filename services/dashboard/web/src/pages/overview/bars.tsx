@@ -2,6 +2,7 @@ import type { Overview } from '@gateway/contracts/console/overview';
 import { Group, Text, VisuallyHidden } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { sayNumber } from '../../app/language.js';
 import { useShortTimeText } from '../../components/moment.js';
 import classes from './activity.module.css';
 
@@ -12,15 +13,30 @@ export function Bars({ bars, hours }: Pick<Overview, 'bars' | 'hours'>) {
   const { t } = useTranslation();
   const timeOf = useShortTimeText();
   const [at, setAt] = useState<number>();
-  const most = Math.max(1, ...bars.map(({ sent, failed }) => sent + failed));
-  const slowest = Math.max(1, ...bars.map(ackOf));
+  const most = roundUp(Math.max(1, ...bars.map(({ sent, failed }) => sent + failed)));
+  const slowest = roundUp(Math.max(1, ...bars.map(ackOf)));
   const shown = at === undefined ? undefined : bars[at];
   const time = (bar: Bar) => timeOf(bar.atMs, hours > 24);
   const says = (bar: Bar) =>
     t('overview.bar', { sent: bar.sent, failed: bar.failed, seconds: (ackOf(bar) / 1000).toFixed(1) });
   return (
     <div>
-      <div aria-hidden onPointerLeave={() => setAt(undefined)}>
+      <Group gap="md" mb="sm" aria-hidden>
+        {(['sent', 'failed', 'ack'] as const).map((kind) => (
+          <Group key={kind} gap={6} wrap="nowrap">
+            <span className={`${classes.swatch} ${classes[kind]}`} />
+            <Text size="xs" c="dimmed">
+              {t(`overview.legend.${kind}`)}
+            </Text>
+          </Group>
+        ))}
+      </Group>
+      <div className={classes.chart} aria-hidden onPointerLeave={() => setAt(undefined)}>
+        <div className={classes.scale}>
+          <span>{sayNumber(most)}</span>
+          <span>{most > 1 && sayNumber(most / 2)}</span>
+          <span>0</span>
+        </div>
         <div className={classes.bars}>
           {bars.map(({ atMs, sent, failed }, index) => (
             <div key={atMs} className={classes.bar} onPointerEnter={() => setAt(index)}>
@@ -29,6 +45,9 @@ export function Bars({ bars, hours }: Pick<Overview, 'bars' | 'hours'>) {
             </div>
           ))}
         </div>
+        <div className={classes.scale}>
+          <span>{t('overview.seconds', { seconds: sayNumber(slowest / 1000) })}</span>
+        </div>
         <div className={classes.acks}>
           {bars.map((bar, index) => (
             <div key={bar.atMs} className={classes.bar} onPointerEnter={() => setAt(index)}>
@@ -36,23 +55,16 @@ export function Bars({ bars, hours }: Pick<Overview, 'bars' | 'hours'>) {
             </div>
           ))}
         </div>
+        <div className={classes.times}>
+          {shown ? (
+            <span className={classes.shown}>
+              {time(shown)} · {says(shown)}
+            </span>
+          ) : (
+            ticksOf(bars).map((bar) => <span key={bar.atMs}>{time(bar)}</span>)
+          )}
+        </div>
       </div>
-      <Group justify="space-between" aria-hidden mih={22} wrap="nowrap">
-        {shown ? (
-          <Text size="xs" className="figures">
-            {time(shown)} · {says(shown)}
-          </Text>
-        ) : (
-          [bars[0], bars.at(-1)].map(
-            (bar) =>
-              bar && (
-                <Text key={bar.atMs} size="xs" c="dimmed" className="figures">
-                  {time(bar)}
-                </Text>
-              ),
-          )
-        )}
-      </Group>
       <VisuallyHidden>
         <table>
           <caption>{t('overview.bars')}</caption>
@@ -70,6 +82,18 @@ export function Bars({ bars, hours }: Pick<Overview, 'bars' | 'hours'>) {
       </VisuallyHidden>
     </div>
   );
+}
+
+/** To what is easy to read: 1, 2 or 5, with zeros behind it. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * [1, 2, 5, 10].find((step) => step * power >= value)!;
+}
+
+/** Those whose times are written below: the first, the last, and three between them. */
+function ticksOf(bars: readonly Bar[]): Bar[] {
+  const places = [0, 0.25, 0.5, 0.75, 1].map((part) => Math.round(part * (bars.length - 1)));
+  return [...new Set(places)].flatMap((place) => bars[place] ?? []);
 }
 
 /** On average, in ms. */

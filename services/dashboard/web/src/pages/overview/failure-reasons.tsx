@@ -22,7 +22,7 @@ export function FailureReasons({ failures }: { failures: Overview['failures'] })
           </Text>
         )}
         {reasons.map(([reason, count]) => (
-          <Group key={reason} justify="space-between" wrap="nowrap">
+          <Group key={reason} justify="space-between" align="flex-start" wrap="nowrap">
             <div>
               <Text size="sm">{textOf(reason)}</Text>
               <Text size="xs" c="dimmed">

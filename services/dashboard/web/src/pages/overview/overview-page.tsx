@@ -26,11 +26,9 @@ export function OverviewPage() {
           <Stack gap="lg">
             <FirstSteps steps={view.steps} />
             <Activity overview={view} onSpan={(span) => void navigate({ search: { hours: span } })} />
-            <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
-              <Stack gap="lg">
-                <DeviceStates />
-                <Overdue overdue={view.overdue} />
-              </Stack>
+            <SimpleGrid cols={{ base: 1, lg: 3 }} spacing="lg">
+              <DeviceStates />
+              <Overdue overdue={view.overdue} />
               <FailureReasons failures={view.failures} />
             </SimpleGrid>
           </Stack>

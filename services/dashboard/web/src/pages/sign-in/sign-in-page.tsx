@@ -1,4 +1,4 @@
-import { Button, Center, Group, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Center, Group, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -7,6 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { signIn, signInByLink } from '../../api/session.js';
 import { chooseLanguage, currentLanguage, LANGUAGES, type Language } from '../../app/language.js';
 import { Panel } from '../../components/panel.js';
+import { PasswordField } from '../../components/password-field.js';
 import { Failure } from '../../components/states/failure.js';
 import { takeSecret } from './take-secret.js';
 
@@ -58,7 +59,7 @@ export function SignInPage() {
                 withAsterisk={false}
                 {...form.getInputProps('name')}
               />
-              <PasswordInput
+              <PasswordField
                 label={t('signIn.password')}
                 autoComplete="current-password"
                 required

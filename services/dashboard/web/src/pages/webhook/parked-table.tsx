@@ -80,7 +80,7 @@ function Row({ id, event, mayReplay }: { id: string; event: ParkedView; mayRepla
               variant="default"
               loading={isPending}
               aria-label={`${t('webhooks.parked.replay')}: ${event.id}`}
-              onClick={() => mutate({ id, ids: [event.id] })}
+              onClick={() => mutate({ id, what: { ids: [event.id] } })}
             >
               {t('webhooks.parked.replay')}
             </Button>

@@ -3,7 +3,7 @@ import { ActionIcon, Button, Menu, Modal } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Ellipsis, KeyRound, Pencil, Trash2 } from 'lucide-react';
+import { Ellipsis, KeyRound, Pencil, Repeat, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../../api/session.js';
@@ -13,9 +13,10 @@ import { FormDialog } from '../../components/form-dialog.js';
 import { useFailureText } from '../../components/states/failure.js';
 import { SecretMade } from '../webhooks/secret-made.js';
 import { WebhookForm } from '../webhooks/webhook-form.js';
+import { ReplayForm } from './replay-form.js';
 import { RotateForm } from './rotate-form.js';
 
-type Asked = 'edit' | 'rotate' | 'delete';
+type Asked = 'edit' | 'replay' | 'rotate' | 'delete';
 
 /** What can be done with an endpoint, for those who may. */
 export function WebhookActions({ view }: { view: WebhookView }) {
@@ -43,6 +44,9 @@ export function WebhookActions({ view }: { view: WebhookView }) {
           onSave={(wishes) => changeWebhook({ id, wishes })}
           onDone={close}
         />
+      </FormDialog>
+      <FormDialog title={t('webhooks.replay.title')} opened={asked === 'replay'} onClose={close}>
+        <ReplayForm view={view} onDone={close} />
       </FormDialog>
       <FormDialog title={t('webhooks.rotate')} opened={asked === 'rotate'} onClose={close}>
         <RotateForm
@@ -105,6 +109,9 @@ function More({ ask }: { ask: (what: Asked) => void }) {
       <Menu.Dropdown>
         <Menu.Item leftSection={<Pencil size={16} />} onClick={() => ask('edit')}>
           {t('webhooks.edit')}
+        </Menu.Item>
+        <Menu.Item leftSection={<Repeat size={16} />} onClick={() => ask('replay')}>
+          {t('webhooks.replay.title')}
         </Menu.Item>
         <Menu.Item leftSection={<KeyRound size={16} />} onClick={() => ask('rotate')}>
           {t('webhooks.rotate')}

@@ -1,6 +1,7 @@
 import type { WebhookView } from '@gateway/contracts/console/webhook-views';
 import { Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { sayNumber } from '../../app/language.js';
 import { Fact, Facts } from '../../components/facts.js';
 import { Moment } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
@@ -10,7 +11,7 @@ import { WebhookState } from '../webhooks/webhook-state.js';
 export function WebhookFacts({ view }: { view: WebhookView }) {
   const { t } = useTranslation();
   const { id, status, url, devices, content, numbers, headers, createdAtMs } = view;
-  const { lastSuccessAtMs, rotatedUntilMs } = view;
+  const { lastSuccessAtMs, rotatedUntilMs, signature, order, gatherSeconds, concurrency } = view;
   return (
     <Panel>
       <Stack gap="lg">
@@ -31,11 +32,15 @@ export function WebhookFacts({ view }: { view: WebhookView }) {
           <Fact name={t('webhooks.columns.lastSuccess')}>
             {lastSuccessAtMs ? <Moment ms={lastSuccessAtMs} /> : t('webhooks.noSuccess')}
           </Fact>
-          <Fact name={t('webhooks.columns.device')}>
+          <Fact name={t('webhooks.columns.devices')}>
             {devices ? <span className="ltr mono">{devices.join(', ')}</span> : t('webhooks.allDevices')}
           </Fact>
           <Fact name={t('webhooks.new.content')}>{t(`webhooks.content.${content}`)}</Fact>
           <Fact name={t('webhooks.new.numbers')}>{t(`webhooks.numbers.${numbers}`)}</Fact>
+          <Fact name={t('webhooks.manners.signature')}>{t(`webhooks.signatures.${signature}`)}</Fact>
+          <Fact name={t('webhooks.manners.refused')}>{t(`webhooks.orders.${order}`)}</Fact>
+          <Fact name={t('webhooks.manners.gathered')}>{t('webhooks.seconds', { count: gatherSeconds })}</Fact>
+          <Fact name={t('webhooks.manners.concurrency')}>{sayNumber(concurrency)}</Fact>
           {headers.length > 0 && (
             <Fact name={t('webhooks.new.headers')}>
               <span className="ltr mono">{headers.join(', ')}</span>

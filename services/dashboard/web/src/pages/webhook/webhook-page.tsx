@@ -1,5 +1,6 @@
 import type { WebhookPage as Known } from '@gateway/contracts/console/webhook-views';
 import { Code, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import '@mantine/core/styles/Code.css';
 import { useParams } from '@tanstack/react-router';
 import { Inbox } from 'lucide-react';
 import { useTranslation } from 'react-i18next';

@@ -1,12 +1,18 @@
 import type { WebhookView } from '@gateway/contracts/console/webhook-views';
-import { Checkbox, NativeSelect, SimpleGrid, Text, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, MultiSelect, NativeSelect, SimpleGrid, Text, Textarea, TextInput } from '@mantine/core';
+import '@mantine/core/styles/InlineInput.css';
+import '@mantine/core/styles/Checkbox.css';
+import '@mantine/core/styles/Pill.css';
+import '@mantine/core/styles/PillsInput.css';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useDevices } from '../../api/devices.js';
 import { RequestFailure } from '../../api/request.js';
-import { useWebhookTypes, type WebhookWishes } from '../../api/webhooks.js';
+import type { WebhookWishes } from '../../api/webhooks.js';
 import { FormBody } from '../../components/form-dialog.js';
+import { type MANNERS, MannerFields, mannersOf, useMannerRules } from './manner-fields.js';
 import { readHeaders } from './read-headers.js';
+import { TypeChoice } from './type-choice.js';
 
 interface WebhookFormProps {
   /** As it is; without it a new one is made. */
@@ -20,20 +26,22 @@ interface WebhookFormProps {
 export function WebhookForm({ view, ...body }: WebhookFormProps) {
   const { t } = useTranslation();
   const devices = useDevices();
-  const given = view?.devices ?? [];
+  const manners = useMannerRules();
   const form = useForm({
     initialValues: {
       url: view?.url ?? '',
       description: view?.description ?? '',
       which: view ? 'chosen' : 'usual',
       types: [...(view?.types ?? [])],
-      device: given.join(','),
+      devices: [...(view?.devices ?? [])],
       content: view?.content ?? 'full',
       numbers: view?.numbers ?? 'full',
       headers: '',
       dropsHeaders: false,
+      ...mannersOf(view),
     },
     validate: {
+      ...manners,
       url: (url) => (URL.canParse(url.trim()) ? null : t('webhooks.new.badUrl')),
       types: (types, { which }) => (which === 'chosen' && types.length === 0 ? t('webhooks.new.noType') : null),
       headers: (headers) => (readHeaders(headers) ? null : t('webhooks.new.badHeaders')),
@@ -67,18 +75,13 @@ export function WebhookForm({ view, ...body }: WebhookFormProps) {
           data={['usual', 'chosen'].map((value) => ({ value, label: t(`webhooks.new.${value as 'usual'}`) }))}
           {...form.getInputProps('which')}
         />
-        <NativeSelect
-          label={t('webhooks.columns.device')}
-          data={[
-            { value: '', label: t('webhooks.allDevices') },
-            // As it is now; the console chooses one, programs may choose several.
-            ...(given.length > 1 ? [{ value: given.join(','), label: given.join(', ') }] : []),
-            ...(devices.data ?? []).map(({ id, name }) => ({
-              value: id,
-              label: name === id ? id : `${name} (${id})`,
-            })),
-          ]}
-          {...form.getInputProps('device')}
+        <MultiSelect
+          label={t('webhooks.columns.devices')}
+          placeholder={form.values.devices.length === 0 ? t('webhooks.allDevices') : ''}
+          data={deviceNames(devices.data ?? [], form.values.devices)}
+          nothingFoundMessage={t('webhooks.new.noDevice')}
+          {...{ searchable: true, hidePickedOptions: true, limit: 100 }}
+          {...form.getInputProps('devices')}
         />
         <NativeSelect
           label={t('webhooks.new.content')}
@@ -110,30 +113,23 @@ export function WebhookForm({ view, ...body }: WebhookFormProps) {
       {view !== undefined && view.headers.length > 0 && form.values.headers.trim() === '' && (
         <Checkbox label={t('webhooks.new.dropHeaders')} {...form.getInputProps('dropsHeaders', { type: 'checkbox' })} />
       )}
+      <MannerFields isNew={!view} fieldOf={(name) => form.getInputProps(name)} />
     </FormBody>
   );
 }
 
-function TypeChoice(props: { value?: string[]; onChange?: (types: string[]) => void }) {
-  const { t } = useTranslation();
-  const types = useWebhookTypes();
-  return (
-    <Checkbox.Group label={t('webhooks.columns.types')} {...props}>
-      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing={6} mt="xs">
-        {(types.data ?? props.value ?? []).map((type) => (
-          <Checkbox key={type} value={type} label={<span className="ltr mono">{type}</span>} />
-        ))}
-      </SimpleGrid>
-    </Checkbox.Group>
-  );
+/** Those that are chosen are among them, also when there is no such device any more. */
+function deviceNames(devices: readonly { id: string; name: string }[], chosen: readonly string[]) {
+  const gone = chosen.filter((id) => devices.every((device) => device.id !== id)).map((id) => ({ id, name: id }));
+  return [...devices, ...gone].map(({ id, name }) => ({ value: id, label: name === id ? id : `${name} (${id})` }));
 }
 
-interface Values {
+interface Values extends Record<(typeof MANNERS)[number], string> {
   url: string;
   description: string;
   which: string;
   types: readonly string[];
-  device: string;
+  devices: readonly string[];
   content: string;
   numbers: string;
   headers: string;
@@ -142,14 +138,16 @@ interface Values {
 
 /** An endpoint whose URL or headers are given has to pass its test again: what is as before is left out. */
 function toWishes(values: Values, view: WebhookView | undefined): WebhookWishes {
-  const { description, which, types, device, content, numbers, dropsHeaders } = values;
+  const { description, which, types, devices, content, numbers, dropsHeaders, order } = values;
   const url = values.url.trim();
   const headers = readHeaders(values.headers) ?? {};
   return {
     ...(url !== view?.url && { url }),
-    ...{ description: description.trim(), content, numbers },
+    ...{ description: description.trim(), content, numbers, order },
+    ...{ gatherSeconds: Number(values.gatherSeconds), concurrency: Number(values.concurrency) },
+    ...(!view && { signature: values.signature }),
     ...(which === 'chosen' && { types }),
-    devices: device === '' ? null : device.split(','),
+    devices: devices.length === 0 ? null : devices,
     ...((Object.keys(headers).length > 0 || dropsHeaders) && { headers }),
   };
 }

@@ -6,7 +6,7 @@ import { Moment } from '../../components/moment.js';
 import { TablePanel } from '../../components/tables/table-panel.js';
 import { WebhookState } from './webhook-state.js';
 
-const COLUMNS = ['endpoint', 'state', 'types', 'device', 'lastSuccess'] as const;
+const COLUMNS = ['endpoint', 'state', 'types', 'devices', 'lastSuccess'] as const;
 /** Of the types that it is told, these many are named. */
 const NAMED = 2;
 

@@ -1,4 +1,5 @@
 import { Group, RingProgress, Text } from '@mantine/core';
+import '@mantine/core/styles/RingProgress.css';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useTick } from '../../../components/moment.js';

@@ -1,14 +1,17 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
 import { Button, SegmentedControl, Stack, Text, TextInput, Title } from '@mantine/core';
+import '@mantine/core/styles/FloatingIndicator.css';
+import '@mantine/core/styles/SegmentedControl.css';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { connectDevice, type LinkRequest } from '../../../api/devices.js';
 import { useMe } from '../../../api/session.js';
+import { Announce } from '../../../components/announce.js';
 import { Panel } from '../../../components/panel.js';
 import { Failure } from '../../../components/states/failure.js';
-import { LiveCode } from './live-code.js';
+import { CodeState, LiveCode } from './live-code.js';
 import { SimulatedPhone } from './simulated-phone.js';
 
 type Method = LinkRequest['method'];
@@ -28,8 +31,10 @@ export function LinkPanel({ id, view }: { id: string; view: DeviceView | undefin
         <Title order={2} size="h4">
           {t('link.title')}
         </Title>
+        <Announce>{isUnderWay && <CodeState link={link} />}</Announce>
         <SegmentedControl
           fullWidth
+          aria-label={t('link.title')}
           value={method}
           onChange={(value) => choose(value as Method)}
           data={[

@@ -17,7 +17,7 @@ export function LiveCode({ link, isScannedOnce }: LiveCodeProps) {
   const { t } = useTranslation();
   const { method, code, codeExpiresAtMs } = link;
   useTick(250);
-  const isDead = code === undefined || (codeExpiresAtMs !== undefined && codeExpiresAtMs <= Date.now());
+  const isDead = stateOf(link) !== 'shown';
   return (
     <Stack align="center" gap="md">
       {isScannedOnce && (
@@ -28,7 +28,7 @@ export function LiveCode({ link, isScannedOnce }: LiveCodeProps) {
       <div className={classes.frame} data-dead={isDead || undefined}>
         {code === undefined ? (
           <Center h="100%" mih={120}>
-            <Loader size="sm" aria-label={t('link.coming')} />
+            <Loader size="sm" aria-hidden />
           </Center>
         ) : (
           <Code method={method} code={code} />
@@ -44,6 +44,18 @@ export function LiveCode({ link, isScannedOnce }: LiveCodeProps) {
       </ol>
     </Stack>
   );
+}
+
+/** The same for those who cannot see it. */
+export function CodeState({ link }: { link: DeviceLink }) {
+  const { t } = useTranslation();
+  useTick(250);
+  return t(`link.${stateOf(link)}`);
+}
+
+function stateOf({ code, codeExpiresAtMs }: DeviceLink): 'coming' | 'shown' | 'next' {
+  if (code === undefined) return 'coming';
+  return codeExpiresAtMs !== undefined && codeExpiresAtMs <= Date.now() ? 'next' : 'shown';
 }
 
 function Code({ method, code }: { method: DeviceLink['method']; code: string }) {
