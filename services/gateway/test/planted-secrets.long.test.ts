@@ -1,11 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import type { GatewayEvent } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { createLogger } from '@gateway/runtime/logs/logger';
@@ -18,10 +14,10 @@ import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { makePng } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 import { runCli } from '../../cli/test/support/run-cli.js';
 import { Browser, startTestDashboard, type TestDashboard } from '../../dashboard/test/support/test-dashboard.js';
+import { type StrictReceiver, startReceiver } from './support/strict-receiver.js';
 import { digestsOf, tracesOf } from './support/traces-of.js';
 
 const ACCOUNT = '491700000077';
@@ -39,8 +35,7 @@ describe('what callers, people and endpoints say', function () {
   let simulator: Simulator;
   let gateway: Gateway;
   let dashboard: TestDashboard;
-  let receiver: Server;
-  let received: GatewayEvent[];
+  let receiver: StrictReceiver;
   let consoleLog = '';
   /** By what it is. */
   const planted = new Map<string, string>();
@@ -56,26 +51,18 @@ describe('what callers, people and endpoints say', function () {
       startSimulator(),
     ]);
     space = await openRedisSpace({ url: redis.url });
-    received = [];
-    receiver = createServer(async (req, res) => {
-      const body = await text(req);
-      if (req.method === 'GET') return void res.setHeader('content-type', 'image/png').end(makePng(8, 8));
-      const event = JSON.parse(body) as GatewayEvent;
-      const isRefused = event.type === 'send.finished' && !received.some(({ type }) => type === event.type);
-      received.push(event);
-      res
-        .writeHead(isRefused ? 422 : 200)
-        .end(plant('what an endpoint answers', planted.get('what an endpoint answers')));
-    });
-    await once(receiver.listen(0, '127.0.0.1'), 'listening');
+    // The first of these comes again.
+    const answer = ({ type }: GatewayEvent) =>
+      type === 'send.finished' && !receiver.events.some((event) => event.type === type) ? 422 : 200;
+    receiver = await startReceiver(answer, plant('what an endpoint answers'));
     const network = '127.0.0.1/32';
-    const { port } = receiver.address() as AddressInfo;
+    const { port } = new URL(receiver.url);
     const env = {
       ...{
         LOG_LEVEL: 'debug',
         WEBHOOK_NETWORKS: network,
         ATTACHMENT_NETWORKS: network,
-        ATTACHMENT_PORTS: String(port),
+        ATTACHMENT_PORTS: port,
       },
     };
     gateway = await Gateway.start({ space, simulator, env, inOneProcess: true });
@@ -102,7 +89,9 @@ describe('what callers, people and endpoints say', function () {
     return said;
   };
   const told = (type: string, count: number) =>
-    eventually(() => received.filter((event) => event.type === type).length >= count, { what: `${count} of ${type}` });
+    eventually(() => receiver.events.filter((event) => event.type === type).length >= count, {
+      what: `${count} of ${type}`,
+    });
 
   it('is neither in Redis nor in its files, nor in any log, and no log has a whole number', async () => {
     const { value: token } = await createApiToken(space.store, 'main', {
@@ -148,6 +137,12 @@ describe('what callers, people and endpoints say', function () {
     await expectNoTrace();
   });
 
+  it('is told as the document has it, signed with secrets that were shown, through rotations', () => {
+    expect(receiver.wrong).to.deep.equal([]);
+    expect([...receiver.verifiers.values()].every((requests) => requests > 0)).to.equal(true);
+    expect(receiver.verifiedTwice, 'while a secret was replaced').to.be.above(20);
+  });
+
   type Accepted = (path: string, json: object, headers?: Record<string, string>) => Promise<Record<string, string>>;
   type Called = (
     path: string,
@@ -163,9 +158,13 @@ describe('what callers, people and endpoints say', function () {
     await gateway.waitForStatus('connected');
   }
 
+  function noteSecret(what: string, secret: string): void {
+    plant(what, secret.slice('whsec_'.length));
+    receiver.verifiers.set(secret, 0);
+  }
+
   async function makeEndpoint(accepted: Accepted) {
-    const { port } = receiver.address() as AddressInfo;
-    const url = `http://127.0.0.1:${port}/${plant('path of a webhook')}?key=${plant('query of a webhook')}`;
+    const url = `${receiver.url}/${plant('path of a webhook')}?key=${plant('query of a webhook')}`;
     const headers = {
       [`X-${plant('name of a header')}`]: plant('value of a header'),
       Authorization: plant('credentials'),
@@ -178,11 +177,13 @@ describe('what callers, people and endpoints say', function () {
       description: OPEN,
       gatherSeconds: 1,
     });
-    plant('secret', made.secret!.slice('whsec_'.length));
+    noteSecret('secret', made.secret!);
     await accepted(`/webhooks/${made.webhookId}/test`, {});
     const rotated = await accepted(`/webhooks/${made.webhookId}/rotate`, {});
-    plant('new secret', rotated.secret!.slice('whsec_'.length));
-    const asymmetric = await accepted('/webhooks', { url, signature: 'v1a', types: ['optout.added'] });
+    noteSecret('new secret', rotated.secret!);
+    const hidden = { content: 'none', numbers: 'masked', gatherSeconds: 1 };
+    const asymmetric = await accepted('/webhooks', { url, signature: 'v1a', ...hidden });
+    receiver.verifiers.set(asymmetric.secret!, 0);
     await accepted(`/webhooks/${asymmetric.webhookId}/test`, {});
     return { path: `/webhooks/${made.webhookId}`, id: made.webhookId! };
   }
@@ -213,10 +214,9 @@ describe('what callers, people and endpoints say', function () {
   const write = (draft: object) => admin('POST', `phones/${FRIEND}/messages`, { to: ACCOUNT, ...draft });
 
   async function tellEverything(accepted: Accepted): Promise<void> {
-    const { port } = receiver.address() as AddressInfo;
     const [to, key] = [[LIST_A, LIST_B], { 'idempotency-key': plant('idempotency key') }];
     await accepted('/send', { to, text: plant('text of a list') }, key);
-    const url = `http://127.0.0.1:${port}/${plant('path of an attachment')}?q=${plant('query of an attachment')}`;
+    const url = `${receiver.url}/${plant('path of an attachment')}?q=${plant('query of an attachment')}`;
     await accepted('/send', { to: LIST_A, text: plant('caption'), attachment: { type: 'image', url } });
     const base64 = Buffer.from(plant('content of an attachment')).toString('base64');
     const attachment = { type: 'document', base64, filename: `${plant('filename')}.txt` };
@@ -251,12 +251,12 @@ describe('what callers, people and endpoints say', function () {
   }
 
   async function replay(accepted: Accepted, { path, id }: { path: string; id: string }): Promise<void> {
-    const [finished] = received.filter(({ type }) => type === 'send.finished');
+    const [finished] = receiver.events.filter(({ type }) => type === 'send.finished');
     await parkOne(id, finished!.id);
     await accepted(`${path}/replay`, { ids: [finished!.id] });
-    const before = received.length;
+    const before = receiver.events.length;
     await accepted(`${path}/replay`, { after: new Date(Date.now() - 60_000).toISOString() });
-    await eventually(() => received.length > before + 5);
+    await eventually(() => receiver.events.length > before + 5);
     await accepted(`${path}/pause`, {});
     await accepted(`${path}/resume`, {});
   }
@@ -275,7 +275,7 @@ describe('what callers, people and endpoints say', function () {
   }
 
   async function readBack(call: Called): Promise<void> {
-    const media = received.flatMap(({ data }) => JSON.stringify(data).match(/med_[A-Za-z0-9_-]+/g) ?? []);
+    const media = receiver.events.flatMap(({ data }) => JSON.stringify(data).match(/med_[A-Za-z0-9_-]+/g) ?? []);
     expect(new Set(media).size).to.be.at.least(5);
     for (const id of new Set(media))
       expect((await call(`/media/${id}`, undefined, {}, 'GET')).status, id).to.equal(200);
@@ -306,7 +306,7 @@ describe('what callers, people and endpoints say', function () {
     const run = async (...args: string[]) =>
       (await runCli(space, [...args, '--json'], { env: { WEBHOOK_NETWORKS: '127.0.0.1/32' } })).stdout;
     const [rotated] = await Promise.all([run('webhooks', 'rotate', id), run('opt-outs', 'check', OPTED_OUT!)]);
-    plant('secret of the command line', (JSON.parse(rotated) as { secret: string }).secret.slice('whsec_'.length));
+    noteSecret('secret of the command line', (JSON.parse(rotated) as { secret: string }).secret);
     await run('webhooks', 'test', id);
   }
 

@@ -1,10 +1,12 @@
 import { buildOpenApi } from '@gateway/api/documents/build-openapi';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import { API_ERRORS } from '@gateway/contracts/errors';
+import type { GatewayEvent } from '@gateway/contracts/events/events';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 const document = buildOpenApi(ENDPOINTS, BASE_PATH);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
+ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
 ajv.addSchema(document, 'openapi');
 const validators = new Map<string, ValidateFunction>();
 
@@ -34,6 +36,15 @@ export function checkAnswer(
   const known = new Set([...OF_HTTP, ...Object.keys(promised ?? {}).map((each) => each.toLowerCase())]);
   const unknown = promised ? [...answer.headers.keys()].filter((each) => !known.has(each)) : [];
   if (unknown.length > 0) throw new Error(`${name} has headers that the document does not know: ${unknown}`);
+}
+
+/** Throws when an event is not what the OpenAPI document says of its type. */
+export function checkEvent(event: GatewayEvent): void {
+  const { type } = event;
+  const pointer = `/webhooks/${type}/post/requestBody/content/application~1json/schema`;
+  const validate = validators.get(pointer) ?? ajv.compile({ $ref: `openapi#${pointer}` });
+  validators.set(pointer, validate);
+  if (!validate(event as unknown)) throw new Error(`${type} breaks the document: ${ajv.errorsText(validate.errors)}`);
 }
 
 function isRequired(reference: string): boolean {
