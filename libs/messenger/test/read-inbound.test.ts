@@ -82,6 +82,18 @@ describe('what a phone may send', () => {
     }
   });
 
+  it('has no half of a character in what it says, which no UTF-8 can hold', () => {
+    // As the decoder has it, of three bytes that are no UTF-8.
+    const plain = Uint8Array.of(0x0a, 5, 0x61, 0xed, 0xa0, 0x80, 0x62);
+    expect(readInbound(proto.Message.decode(plain))?.text).to.equal('a\ufffdb');
+    const [half, key] = ['\ud800x', { id: 'A' }];
+    expect(readInbound({ reactionMessage: { key, text: half } })?.content).to.include({ emoji: '\ufffdx' });
+    const place = { degreesLatitude: 1, degreesLongitude: 1, name: half };
+    expect(readInbound({ locationMessage: place })?.content).to.include({ name: '\ufffdx' });
+    const reaction = { key: { id: half }, text: 'x' };
+    expect(readInbound({ reactionMessage: reaction })?.content).to.deep.equal({ type: 'unsupported' });
+  });
+
   it('refers to no endless id', () => {
     for (const id of ['A'.repeat(101), '€'.repeat(34)]) {
       const quote = { extendedTextMessage: { text: 'x', contextInfo: { stanzaId: id } } };

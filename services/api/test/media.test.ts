@@ -45,6 +45,14 @@ describe('GET /media/:id', () => {
   }
   const show = (id: string, shown = token) => api.call('GET', `/media/${id}`, { token: shown });
 
+  it('is the file also under a name that has half a character', async () => {
+    const { status, headers } = await fetchFile(await receive(FILE, { filename: 'a \ud800.pdf' }));
+    expect([status, headers.get('content-disposition')]).to.deep.equal([
+      200,
+      "attachment; filename*=UTF-8''a%20%EF%BF%BD.pdf",
+    ]);
+  });
+
   it('is the file, decrypted, as an attachment that no browser shows', async () => {
     for (const size of [0, 1, 16, 300_000]) {
       const file = FILE.subarray(0, size);

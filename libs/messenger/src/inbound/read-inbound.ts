@@ -123,5 +123,5 @@ function referenceTo(key: Pick<proto.IMessageKey, 'id'> | null | undefined): Mes
 
 /** Phones choose the ids of what they send. */
 export function isPlatformId(id: string | null | undefined): id is string {
-  return !!id && Buffer.byteLength(id) <= MAX_ID_BYTES;
+  return !!id && Buffer.byteLength(id) <= MAX_ID_BYTES && !/\p{Surrogate}/u.test(id);
 }

@@ -42,13 +42,15 @@ export const showMedia: Endpoint<NoInput, NoInput> = {
 
   async handle(call, deps) {
     const found = await findMedia(call, deps);
+    // Before there is a stream: one that fails while no one listens to it would end the process.
+    const headers = headersOf(found);
     const { token, signal, logger } = call;
     const endTurn = await deps.media.turns.take(token.keyId, TURN_WAIT_MS, signal);
     if (!endTurn) throw new ApiError('unavailable', { headers: { 'Retry-After': '5' } });
     try {
       const file = await fetchMedia(deps, { signal, logger }, found);
       file.once('close', endTurn);
-      return { status: 200, headers: headersOf(found), file };
+      return { status: 200, headers, file };
     } catch (thrown) {
       endTurn();
       throw thrown;
@@ -80,7 +82,10 @@ function headersOf({ content: { media } }: MediaMessage): Record<string, string>
   };
 }
 
-/** RFC 8187. */
+/** RFC 8187. Half a character has no form in it. */
 function encodeFilename(name: string): string {
-  return encodeURIComponent(name).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\ufffd')).replace(
+    /['()*]/g,
+    (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
