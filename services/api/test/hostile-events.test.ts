@@ -1,4 +1,5 @@
 import { makeMediaId } from '@gateway/contracts/content/media-id';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
@@ -66,6 +67,16 @@ describe('callers who mean harm', () => {
         'https://%00/',
         '//example.com/',
         'https://127.0.0.2%2f@example.com/',
+        'https://[fe80::1%25eth0]/',
+        'https://[fe80::1%eth0]/',
+        'https://xn--a/',
+      ],
+      ...[
+        // The parser drops these, and goes on with another URL than was written.
+        'https://example.com/\n',
+        ' https://example.com/',
+        'https://exa\tmple.com/',
+        'https://example.com/a b',
       ],
     ];
     for (const url of inside) expect(await refused('POST', '/webhooks', { url })).to.equal(400);
@@ -211,6 +222,17 @@ describe('callers who mean harm', () => {
     }
     await api.call('DELETE', path, { token: foreign });
     expect((await api.call('GET', path, { token })).status).to.equal(200);
+    await space.store.redis.zadd(
+      workspaceKeys(space.store.space, 'main').webhookParkedDue(String(body.webhookId)),
+      1,
+      'k',
+    );
+    for (const end of [':due', ':times', ':since']) {
+      expect((await api.call('DELETE', path + end, { token })).body.deleted).to.equal(false);
+    }
+    expect((await api.call('GET', path, { token })).status).to.equal(200);
+    const [parked] = await space.store.redis.keys(`${space.prefix}:*webhook-parked:*:due`);
+    expect(String(parked), 'of an endpoint whose id is not quite that').to.include(body.webhookId);
     const ofDevice = (await api.newToken({ scopes: ['events', 'webhooks'], device: 'main' })).value;
     expect((await api.call('GET', '/webhooks', { token: ofDevice })).status).to.equal(403);
     await ensureDevice(space.store, { workspace: 'main', device: 'second' });

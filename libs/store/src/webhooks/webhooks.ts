@@ -6,6 +6,7 @@ import type { Breaker } from '@gateway/contracts/webhooks/breaker';
 import { makeWebhookSecret, type SigningSecret, schemeOf, secretsAt } from '@gateway/contracts/webhooks/signature';
 import {
   DEFAULT_WEBHOOK_SETTINGS,
+  isWebhookId,
   makeWebhookId,
   WEBHOOK_LIMITS,
   type WebhookId,
@@ -84,6 +85,7 @@ export async function createWebhook(store: Store, workspace: Workspace, wanted: 
 
 /** `undefined` when there is none. Throws `UnknownKeyError` when its key is not configured here. */
 export async function readWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<Webhook | undefined> {
+  if (!isWebhookId(id)) return undefined;
   const key = workspaceKeys(store.space, workspace).webhook(id);
   const { status, settings, target, secrets, createdAtMs, verifiedAtMs, revision, breaker } =
     await store.redis.hgetallBuffer(key);
@@ -220,6 +222,8 @@ async function tryUpdate(
 
 /** With all that waits for it. `false`: there was none. Safe to repeat. */
 export async function deleteWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<boolean> {
+  // The keys of what belongs to others begin with their ids.
+  if (!isWebhookId(id)) return false;
   const keys = workspaceKeys(store.space, workspace);
   const deleted = await deleteStep(store, {
     ...{ webhooks: keys.webhooks, webhook: keys.webhook(id), id },
