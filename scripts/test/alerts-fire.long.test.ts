@@ -202,11 +202,11 @@ describe('alerts, when what they are about happens', function () {
     // Something happened long ago that another process has still not told, and something is put aside.
     const behindId = await create(204, 'behind');
     const behind = workspaceKeys(keys, 'behind').webhook(behindId);
-    const { eventLog } = workspaceKeys(keys, 'behind');
+    const { eventLog, webhookSession } = workspaceKeys(keys, 'behind');
+    await redis.set(webhookSession('another'), '');
     await redis.del(eventLog);
     await redis.xadd(eventLog, `${minutesAgo(20)}-0`, 'e', 'x');
-    const lease = { lease: 'another process', leaseEndsMs: minutesAgo(-60) };
-    await redis.hset(behind, { 'lane:prompt': JSON.stringify({ cursor: '0-0' }), ...lease });
+    await redis.hset(behind, { 'lane:prompt': JSON.stringify({ cursor: '0-0' }), owner: 'another' });
     await redis.hset(workspaceKeys(keys, 'behind').webhookParked(behindId), { someone: '{}' });
     // One workspace has a log that is none, and in another an outbox was full.
     await openEvents(space.store, 'broken');

@@ -126,6 +126,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     webhooks: `${base}:webhooks`,
     /** HASH: an endpoint; where it is and what signs for it are sealed. */
     webhook: (id: string) => `${base}:webhook:${id}`,
+    /** STRING with a TTL: a process that delivers to endpoints of this workspace lives. */
+    webhookSession: (processId: string) => `${base}:webhook-session:${processId}`,
     /** HASH attempt -> sealed: what was last posted to it, and what it answered. */
     webhookAttempts: (id: string) => `${base}:webhook-attempts:${id}`,
     /** ZSET attempt -> when, in ms, of the same. */

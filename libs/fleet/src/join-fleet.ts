@@ -1,9 +1,9 @@
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { onConnection, type Store } from '@gateway/store/core/store';
-import { type Instance, takeInstance } from '@gateway/store/fleet/instances/instances';
 import { addOwnershipMetrics } from './ownership-metrics.js';
 import { SessionKeeper } from './session-keeper.js';
+import { takeName } from './take-name.js';
 
 export interface ProcessFleet {
   keeper: SessionKeeper;
@@ -15,17 +15,13 @@ export interface ProcessFleet {
 export function joinFleet(
   host: ProcessHost<'sessions' | 'subscriber'>,
   store: Store,
-  { SESSION_TTL_MS: ttlMs, INSTANCE_NAME: name }: { SESSION_TTL_MS: number; INSTANCE_NAME?: string },
+  config: { SESSION_TTL_MS: number; INSTANCE_NAME?: string },
 ): Promise<ProcessFleet> {
   return host.share('fleet', async () => {
     const { processId, lifecycle, clients } = host;
-    const instance: Instance | undefined =
-      name === undefined
-        ? undefined
-        : await takeInstance({ store, subscriber: clients.subscriber, processId, onDisplaced: lifecycle.fail }, name);
-    if (instance) lifecycle.add('name of the instance', instance.leave);
+    const instance = await takeName(host, store, config);
     const keeper = new SessionKeeper({
-      ...{ store, clock: systemClock, logger: lifecycle.logger, owner: processId, ttlMs },
+      ...{ store, clock: systemClock, logger: lifecycle.logger, owner: processId, ttlMs: config.SESSION_TTL_MS },
       renewals: onConnection(store, clients.sessions),
       metrics: addOwnershipMetrics(host.registry),
       ...(instance && { noteSession: instance.noteSession }),

@@ -19,7 +19,7 @@ const LOOK_AGAIN_MS = 100;
  */
 export async function deliver(deps: DeliverDeps, workspace: Workspace, id: WebhookId): Promise<DeliverOutcome> {
   const [taken, webhook] = await Promise.all([
-    takeWebhook(deps.store, { workspace, id, token: deps.token }),
+    takeWebhook(deps.store, { workspace, id }, deps.owner),
     readWebhook(deps.store, workspace, id),
   ]);
   if (typeof taken === 'string') return taken;

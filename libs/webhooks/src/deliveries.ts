@@ -6,6 +6,7 @@ import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { listEventWorkspaces } from '@gateway/store/events/open-events';
+import { endSessions, renewSession } from '@gateway/store/webhooks/delivering/owners';
 import { deliver } from './deliver.js';
 import { logFeed } from './log-feed.js';
 import type { DeliverDeps } from './work.js';
@@ -26,6 +27,7 @@ const SLOW_MS = 1_000;
 type Pace = keyof typeof PLACES;
 
 interface Running {
+  workspace: Workspace;
   /** Something has happened since it was looked at. */
   again: boolean;
   pace: Pace;
@@ -76,15 +78,20 @@ export class Deliveries {
       .catch((thrown: unknown) => this.#deps.logger.warn('webhooks were not looked at', { error: toError(thrown) }));
   }
 
+  /** Other processes go on at once. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopping.abort();
     await this.#ticking;
     await Promise.all([...this.#running.values()].map(({ work }) => work));
+    const { store, owner, logger } = this.#deps;
+    await endSessions(store, owner.processId).catch((thrown: unknown) =>
+      logger.warn('others wait until the session of this process has run out', { error: toError(thrown) }),
+    );
   }
 
   async #lookAt(woken: ReadonlySet<Workspace> | 'all'): Promise<void> {
-    const { store } = this.#deps;
+    const { store, owner } = this.#deps;
     const all: { workspace: Workspace; id: WebhookId; name: string }[] = [];
     for (const workspace of woken === 'all' ? await listEventWorkspaces(store) : woken) {
       const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
@@ -94,6 +101,9 @@ export class Deliveries {
     const turnOf = ({ name }: { name: string }) => this.#turns.get(name)?.turn ?? 0;
     for (const { workspace, id } of all.sort((a, b) => turnOf(a) - turnOf(b))) this.#begin(workspace, id);
     if (woken !== 'all') return;
+    // A request may take longer than a session lasts.
+    const served = new Set([...this.#running.values()].map(({ workspace }) => workspace));
+    await Promise.all([...served].map((workspace) => renewSession(store, workspace, owner)));
     const names = new Set(all.map(({ name }) => name));
     for (const name of this.#turns.keys()) if (!names.has(name)) this.#turns.delete(name);
   }
@@ -105,7 +115,8 @@ export class Deliveries {
     if (running || this.#stopping.signal.aborted) return;
     const pace = this.#turns.get(name)?.pace ?? 'quick';
     if (!this.#hasPlace(pace)) return void this.#awaited.add(pace);
-    const self: Running = { again: false, pace, sinceMs: this.#deps.clock.monotonicMs(), work: Promise.resolve() };
+    const sinceMs = this.#deps.clock.monotonicMs();
+    const self: Running = { workspace, again: false, pace, sinceMs, work: Promise.resolve() };
     const turn = { turn: ++this.#lastTurn, pace };
     this.#turns.set(name, turn);
     self.work = this.#run(workspace, id, self)

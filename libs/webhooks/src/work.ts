@@ -6,6 +6,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import type { TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import type { Lane } from '@gateway/store/webhooks/delivering/lanes';
+import type { WebhookOwner } from '@gateway/store/webhooks/delivering/owners';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type { Delivery, Feed } from './feed.js';
 
@@ -25,8 +26,7 @@ export interface DeliverDeps {
   clock: Clock;
   random(): number;
   signal: AbortSignal;
-  /** Of this process. */
-  token: string;
+  owner: WebhookOwner;
 }
 
 /** Of one lane. `later`: it posted nothing, as its time has not come. */

@@ -5,6 +5,7 @@ import { renderEvents } from '@gateway/store/events/render-events';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
+import { ownerOf } from './support/owner-of.js';
 import { useEndpoint } from './support/use-endpoint.js';
 
 const HOUR_MS = 3_600_000;
@@ -91,9 +92,9 @@ describe('deliveries to a webhook', () => {
       const killed = await endpoint.deliver({ store: { ...store, run } }).then(String, (error: Error) => error.message);
       expect(killed).to.equal('killed');
       await endpoint.write(3);
-      expect(await endpoint.deliver({ token: 'process-2' }), 'while the lease lasts').to.equal('taken');
-      await endpoint.endLease();
-      expect(await endpoint.deliverAll({ token: 'process-2' })).to.equal('quiet');
+      expect(await endpoint.deliver({ owner: ownerOf('process-2') }), 'while its session lasts').to.equal('taken');
+      await endpoint.endSession();
+      expect(await endpoint.deliverAll({ owner: ownerOf('process-2') })).to.equal('quiet');
       expect([...new Set(endpoint.told)]).to.deep.equal(numbers(4));
       // Told twice only when it is not known whether it was told.
       expect(endpoint.told.length).to.equal(moment === 'after the answer' ? 7 : 4);
@@ -109,9 +110,9 @@ describe('deliveries to a webhook', () => {
     };
     const slow = endpoint.deliver();
     while (!answer) await new Promise(setImmediate);
-    await endpoint.endLease();
+    await endpoint.endSession();
     endpoint.answer = () => 204;
-    expect(await endpoint.deliverAll({ token: 'process-2' })).to.equal('quiet');
+    expect(await endpoint.deliverAll({ owner: ownerOf('process-2') })).to.equal('quiet');
     answer();
     expect(await slow).to.equal('taken');
     expect(await endpoint.status()).to.equal('active');
@@ -119,14 +120,14 @@ describe('deliveries to a webhook', () => {
 
   it('are written down only by the process that delivers, even before another one has written anything', async () => {
     const { store } = endpoint.space;
-    const take = async (token: string) => {
-      const taken = await takeWebhook(store, { workspace: 'main', id: endpoint.id, token });
+    const take = async (processId: string) => {
+      const taken = await takeWebhook(store, { workspace: 'main', id: endpoint.id }, ownerOf(processId));
       if (typeof taken === 'string') throw new Error(taken);
       return (cursor: string) =>
         claimDelivery(store, taken, { lane: 'prompt', state: { cursor }, nowMs: endpoint.nowMs });
     };
     const first = await take('process-1');
-    await endpoint.endLease();
+    await endpoint.endSession();
     const second = await take('process-2');
     const again = await take('process-2');
     expect([await first('1-0'), await second('2-0')]).to.deep.equal([false, true]);

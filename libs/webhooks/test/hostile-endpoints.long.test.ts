@@ -17,6 +17,7 @@ import { silentLogger } from '@gateway/testkit/silent-logger';
 import { Deliveries } from '@gateway/webhooks/deliveries';
 import { expect } from 'chai';
 import { type NameServer, startNameServer } from '../../egress/test/support/name-server.js';
+import { ownerOf } from './support/owner-of.js';
 import { silentCounts } from './support/silent-counts.js';
 
 setFlagsFromString('--expose-gc');
@@ -98,7 +99,7 @@ describe('an honest endpoint', () => {
     };
     await create('honest', `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     deliveries = new Deliveries({
-      ...{ store: space.store, token: 'process-1', counts: silentCounts, logger: silentLogger },
+      ...{ store: space.store, owner: ownerOf('process-1'), counts: silentCounts, logger: silentLogger },
       ...{ clock: systemClock, random: Math.random, policy },
     });
     const traps = [

@@ -3,6 +3,7 @@ import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/d
 import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked';
 import { changeWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
+import { ownerOf } from './support/owner-of.js';
 import { useEndpoint } from './support/use-endpoint.js';
 
 const SECOND_MS = 1_000;
@@ -160,7 +161,7 @@ describe('what an endpoint refuses again and again', () => {
     endpoint.keyOf = keyOf;
     refuse(() => true);
     await endpoint.write(...numbers(1));
-    const taken = await takeWebhook(store, { ...place(), token: 'process-1' });
+    const taken = await takeWebhook(store, place(), ownerOf('process-1'));
     if (typeof taken === 'string') throw new Error(taken);
     const [entry] = (await store.redis.xrange(`${endpoint.space.prefix}:log`, '-', '+'))[0]!;
     const add = (from: number, count: number) =>
@@ -217,11 +218,11 @@ describe('what an endpoint refuses again and again', () => {
       }
       isWell = round > 350;
       const outcome = await endpoint
-        .deliver({ store: { ...store, run }, token: `process-${token}` })
+        .deliver({ store: { ...store, run }, owner: ownerOf(`process-${token}`) })
         .catch(() => 'killed');
       if (outcome === 'killed') token++;
       // Of a process that was killed: also where its other lane wrote once more meanwhile.
-      if (outcome === 'killed' || outcome === 'taken') await endpoint.endLease();
+      if (outcome === 'killed' || outcome === 'taken') await endpoint.endSession();
       endpoint.nowMs += (isWell ? 900 : 10 * random()) * SECOND_MS;
     }
     const firsts = [...new Set(endpoint.told)];

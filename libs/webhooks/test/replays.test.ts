@@ -5,6 +5,7 @@ import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { deleteWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
+import { ownerOf } from './support/owner-of.js';
 import { useEndpoint } from './support/use-endpoint.js';
 
 const HOUR_MS = 3_600_000;
@@ -71,9 +72,9 @@ describe('what is told to a webhook once more', () => {
       };
       const killed = await endpoint.deliverAll({ store: { ...store, run } }).catch((error: Error) => error.message);
       expect(killed, `${step} ${when}`).to.equal('killed');
-      await endpoint.endLease();
-      expect(await endpoint.deliverAll({ token: `process-${step}-${when}` })).to.equal('quiet');
-      await endpoint.endLease();
+      await endpoint.endSession();
+      expect(await endpoint.deliverAll({ owner: ownerOf(`process-${step}-${when}`) })).to.equal('quiet');
+      await endpoint.endSession();
       expect(new Set(ids().slice(before))).to.deep.equal(new Set([second]));
       expect(ids().length - before, 'twice only if the answer was not written down').to.equal(
         step === 'settle-delivery' && when === 'before' ? 2 : 1,

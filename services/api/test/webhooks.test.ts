@@ -184,9 +184,9 @@ describe('webhook endpoints', () => {
 
   it('list what they refuse, page by page, and are told events once more', async () => {
     const { path, webhookId } = await create();
-    const place = { workspace: 'main', id: webhookId, token: 'process-1' };
+    const place = { workspace: 'main', id: webhookId };
     await call('POST', `${path}/test`);
-    const taken = await takeWebhook(space.store, place);
+    const taken = await takeWebhook(space.store, place, { processId: 'process-1', sessionMs: 60_000 });
     if (typeof taken === 'string') throw new Error(taken);
     const changes = ['a', 'b', 'c', 'b'].map((key, n) => {
       return { what: 'add', key, event: { entry: '1-1', id: `evt_${n}`, type: 'send.finished' } } as const;

@@ -1,8 +1,10 @@
 import { webhookPolicy } from '@gateway/egress/webhook-policy';
+import { takeName } from '@gateway/fleet/take-name';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { EventBells } from '@gateway/store/events/event-bells';
+import { endSessions } from '@gateway/store/webhooks/delivering/owners';
 import { Deliveries } from '@gateway/webhooks/deliveries';
 import type { EventsConfig } from './config.js';
 import { addEventsMetrics } from './events-metrics.js';
@@ -31,8 +33,12 @@ export async function runEvents(
   const metrics = addEventsMetrics(registry);
   const relay = await Relay.start({ store, bells: clients.subscriber, logger, metrics });
   lifecycle.add('relay', () => relay.stop());
+  // The endpoints of a process that died under this name need not wait until its session has run out.
+  const former = (await takeName(host, store, config))?.formerProcessId;
+  if (former !== undefined) await endSessions(store, former);
   const deliveries = new Deliveries({
-    ...{ store, logger, counts: metrics, clock: systemClock, random: Math.random, token: host.processId },
+    ...{ store, logger, counts: metrics, clock: systemClock, random: Math.random },
+    owner: { processId: host.processId, sessionMs: config.SESSION_TTL_MS },
     policy: webhookPolicy(config),
   });
   const bells = await EventBells.listen(clients.subscriber, space);

@@ -31,7 +31,8 @@ describe('one-time passwords beside a list of ten thousand', function () {
     const metrics = addEventsMetrics(createMetrics());
     const relay = await Relay.start({ ...{ store, bells: clients.subscriber, metrics }, logger: silentLogger });
     const deliveries = new Deliveries({
-      ...{ store, logger: silentLogger, counts: metrics, clock: systemClock, random: Math.random, token: 'process-1' },
+      ...{ store, logger: silentLogger, counts: metrics, clock: systemClock, random: Math.random },
+      owner: { processId: 'process-1', sessionMs: 60_000 },
       policy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
     });
     const bells = await EventBells.listen(clients.subscriber, store.space);

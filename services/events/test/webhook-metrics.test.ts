@@ -90,10 +90,11 @@ describe('the metrics of webhooks', () => {
     await space.clients.commands.del(keys.eventLog);
     await space.clients.commands.xadd(keys.eventLog, `${nowMs - HOUR_MS}-0`, 'e', 'x');
     const lane = JSON.stringify({ cursor: '0-0' });
-    const lease = { lease: 'other', leaseEndsMs: nowMs + HOUR_MS };
-    await space.clients.commands.hset(keys.webhook(behind), { 'lane:prompt': lane, ...lease });
+    await space.clients.commands.set(keys.webhookSession('other'), '');
+    const owner = { owner: 'other' };
+    await space.clients.commands.hset(keys.webhook(behind), { 'lane:prompt': lane, ...owner });
     const breaker = JSON.stringify({ failures: 9, sinceMs: nowMs - 2 * HOUR_MS, nextAttemptMs: nowMs + HOUR_MS });
-    await space.clients.commands.hset(keys.webhook(failing), { status: 'failing', breaker, ...lease });
+    await space.clients.commands.hset(keys.webhook(failing), { status: 'failing', breaker, ...owner });
     await space.clients.commands.hset(keys.webhookParked(behind), { one: '{}', another: '{}' });
     await start();
     await eventually(async () => {

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { readSend } from '@gateway/store/sends/read-send';
 import { Audience, isToldRight } from '@gateway/testkit/chaos/events/audience';
@@ -66,12 +65,6 @@ describe('events, where everything dies at its worst moments', function () {
     audience.written.set(((await written.json()) as { id: string }).id, text);
     return body.messageId;
   }
-  /** As half a minute later: until then no other process delivers to the endpoint of one that died. */
-  async function endLease(): Promise<void> {
-    const { webhook, webhooks } = workspaceKeys(space.store.space, 'main');
-    for (const id of await space.store.redis.smembers(webhooks))
-      await space.store.redis.hset(webhook(id), 'leaseEndsMs', 0);
-  }
   async function expectAllTold(): Promise<void> {
     const wrong: string[] = [];
     const result = await audience.takeAccount(space.store, sends, (line) => wrong.push(line));
@@ -84,7 +77,6 @@ describe('events, where everything dies at its worst moments', function () {
       const dying = await gateway.addEvents(dieAt(boundary));
       await makeNews(12);
       await eventually(() => !dying.isRunning, { what: `the end at ${boundary}` });
-      await endLease();
     }
     await gateway.addEvents();
     await expectAllTold();
@@ -93,19 +85,32 @@ describe('events, where everything dies at its worst moments', function () {
   it('tells all once when one that was frozen there goes on after another has done its work', async () => {
     for (const boundary of ['before=append-events', 'before=settle-delivery']) {
       await gateway.events.at(-1)!.kill();
-      await endLease();
       const frozen = await gateway.addEvents(dieAt(`${boundary}&signal=SIGSTOP`));
       await makeNews(12);
       await eventually(() => isFrozen(frozen), { what: `a standstill at ${boundary}` });
-      await endLease();
       await gateway.addEvents();
       await expectAllTold();
       frozen.signal('SIGCONT');
       await makeNews(12);
       await expectAllTold();
       await frozen.kill();
-      await endLease();
     }
+  });
+
+  it('waits for no session to run out where a process was stopped, or starts again under its name', async function () {
+    // Less than a session.
+    this.timeout(50_000);
+    for (const each of gateway.events) await each.kill();
+    const env = { SESSION_TTL_MS: '60000', INSTANCE_NAME: 'teller' };
+    const dying = await gateway.addEvents({ ...env, ...dieAt('before=settle-delivery') });
+    await makeNews(12);
+    await eventually(() => !dying.isRunning, { what: 'the end in mid-delivery' });
+    const again = await gateway.addEvents(env);
+    await expectAllTold();
+    await again.stop();
+    await makeNews(12);
+    await gateway.addEvents();
+    await expectAllTold();
   });
 
   it('tells all once when the sender ends before or after it has written them down', async () => {

@@ -266,8 +266,8 @@ describe('what callers, people and endpoints say', function () {
     const key = workspaceKeys(space.store.space, 'main').webhook(id);
     const event = { entry: '1-1', id: eventId, type: 'send.finished' };
     await eventually(async () => {
-      const token = (await space.store.redis.hget(key, 'lease'))!;
-      const taken = await takeWebhook(space.store, { workspace: 'main', id, token });
+      const processId = (await space.store.redis.hget(key, 'owner'))!;
+      const taken = await takeWebhook(space.store, { workspace: 'main', id }, { processId, sessionMs: 10_000 });
       if (typeof taken === 'string') return false;
       const write = { lane: 'prompt' as const, state: taken.lanes.prompt, nowMs: Date.now() };
       return claimDelivery(space.store, taken, { ...write, changes: [{ what: 'add', key: 'a-key', event }] });

@@ -43,13 +43,13 @@ export interface CredentialConfig {
   CREDENTIAL_KEYS: EncryptionKey[];
 }
 
-/** The settings of services that own devices. */
+/** The settings of services that own devices or webhook endpoints. */
 export interface OwnerConfig {
-  /** How long devices stay with a process that has fallen silent. Default 10 s. */
+  /** How long devices, and webhook endpoints, stay with a process that has fallen silent. Default 10 s. */
   SESSION_TTL_MS: number;
   /**
-   * Under this name the process starts again after it died, as a container that is restarted: the new one has the devices of
-   * the old one at once. Two running processes must not share it. Default none: others take the devices after `SESSION_TTL_MS`.
+   * Under this name the process starts again after it died, as a container that is restarted: the new one has the devices and
+   * endpoints of the old one at once. Two running processes must not share it. Default none: others take them after `SESSION_TTL_MS`.
    */
   INSTANCE_NAME?: string;
 }

@@ -16,7 +16,11 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   const { revision } = made;
   const attempt = { webhookId: 'evt_1', atMs: Date.now(), tookMs: 1, status: 200, error: null, answer: '' };
   expect(await recordAttempt(store, 'main', made.id, { attempt, verifiesRevision: revision })).to.equal('active');
-  const taken = await takeWebhook(store, { workspace: 'main', id: made.id, token: 'process-1' });
+  const taken = await takeWebhook(
+    store,
+    { workspace: 'main', id: made.id },
+    { processId: 'process-1', sessionMs: 60_000 },
+  );
   if (typeof taken === 'string') throw new Error(taken);
   const lane = 'prompt' as const;
   const event = { entry: '1-1', id: 'evt_1', type: 'send.finished' };

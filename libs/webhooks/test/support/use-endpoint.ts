@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS, type WebhookStatus } from '@gateway/contracts/webhooks/webhook';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import type { Store } from '@gateway/store/core/store';
+import { endSessions } from '@gateway/store/webhooks/delivering/owners';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -15,6 +17,7 @@ import type { Feed, Told } from '@gateway/webhooks/feed';
 import type { DeliverDeps } from '@gateway/webhooks/work';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
+import { ownerOf } from './owner-of.js';
 import { silentCounts } from './silent-counts.js';
 
 interface Received {
@@ -45,7 +48,7 @@ export interface Endpoint {
   /** As long as there is something to do at once. */
   deliverAll(deps?: Partial<DeliverDeps>): Promise<DeliverOutcome>;
   /** As if the process that delivers had died long ago. */
-  endLease(): Promise<void>;
+  endSession(): Promise<void>;
   status(): Promise<WebhookStatus | undefined>;
 }
 
@@ -129,7 +132,7 @@ export function useEndpoint(): Endpoint {
       ...{
         store: space.store,
         feed: feedOf(space.store, { log, keyOf: (number) => stage.keyOf(number) }),
-        token: 'process-1',
+        owner: ownerOf('process-1'),
         random: () => 0.5,
       },
       counts: silentCounts,
@@ -157,8 +160,10 @@ export function useEndpoint(): Endpoint {
           if (outcome !== 'more') return outcome;
         }
       },
-      endLease: async () =>
-        void (await space.store.redis.hset(`${space.prefix}:{main}:webhook:${made.id}`, 'leaseEndsMs', 0)),
+      endSession: async () => {
+        const owner = await space.store.redis.hget(workspaceKeys(space.store.space, 'main').webhook(made.id), 'owner');
+        await endSessions(space.store, owner!);
+      },
       status: async () => (await readWebhook(space.store, 'main', made.id))?.status,
     } satisfies Endpoint);
   });

@@ -20,6 +20,7 @@ import { deliver } from '@gateway/webhooks/deliver';
 import { logFeed } from '@gateway/webhooks/log-feed';
 import { expect } from 'chai';
 import { useOwnedDevice } from '../../../store/test/support/use-owned-device.js';
+import { ownerOf } from './owner-of.js';
 import { silentCounts } from './silent-counts.js';
 
 export interface LoggedEndpoint {
@@ -106,7 +107,7 @@ export function useLoggedEndpoint() {
       const clock = { nowMs, monotonicMs: () => performance.now() };
       const feed = logFeed(space.store, 'main', { clock, onGap: () => silentCounts.countGap() });
       const deps = {
-        ...{ store: space.store, feed, counts: silentCounts, clock, token: 'process-1' },
+        ...{ store: space.store, feed, counts: silentCounts, clock, owner: ownerOf('process-1') },
         policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
         ...{ random: () => 0.5, signal: new AbortController().signal },
       };

@@ -7,15 +7,13 @@ import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '.
 import { oneOf, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { LANES, type LaneState, type TellLane } from './lanes.js';
+import type { WebhookOwner } from './owners.js';
 import { type ParkedChange, type ParkedState, parkedKeys, toArguments } from './parked.js';
 import { type Replay, stateOfReplay } from './replays.js';
 
-/** Longer than one request may take: until then no other process posts to the endpoint. */
-const LEASE_MS = 2 * WEBHOOK_LIMITS.timeoutMs;
-
 const KEYS = ['webhook', 'parked', 'due', 'since', 'replays'] as const;
 const WRITES = {
-  ...{ lane: text, token: text, leaseMs: number, before: text, after: text },
+  ...{ lane: text, processId: text, before: text, after: text },
   ...{ parksAtMs: number, mostParked: number },
 };
 const CHANGES = { '...changes': mixed };
@@ -23,8 +21,8 @@ const REPLY = oneOf('done', 'fenced', 'idle');
 const takeStep = defineScript({
   name: 'take-webhook',
   whenFull: 'runs',
-  keys: ['webhook', 'parked', 'replays'],
-  args: { token: text, leaseMs: number, '...lanes': text },
+  keys: ['webhook', 'session', 'parked', 'replays'],
+  args: { processId: text, sessionMs: number, '...lanes': text },
   reply: words,
 });
 const claimStep = defineScript({
@@ -49,8 +47,7 @@ const settleStep = defineScript({
 export interface TakenWebhook {
   workspace: Workspace;
   id: WebhookId;
-  /** Of the process. */
-  token: string;
+  processId: string;
   breaker: Breaker;
   /** Something is put aside. */
   hasParked: boolean;
@@ -68,11 +65,13 @@ export interface TakenWebhook {
 /** `taken`: another process delivers to it. `idle`: nothing is to be sent now. Safe to repeat. */
 export async function takeWebhook(
   store: Store,
-  { workspace, id, token }: Pick<TakenWebhook, 'workspace' | 'id' | 'token'>,
+  { workspace, id }: Pick<TakenWebhook, 'workspace' | 'id'>,
+  { processId, sessionMs }: WebhookOwner,
 ): Promise<TakenWebhook | 'gone' | 'idle' | 'taken'> {
   const { webhook, parked, replays } = parkedKeys(store, workspace, id);
   const lanes = [...LANES, 'replay', 'parked'];
-  const reply = await takeStep(store, { webhook, parked, replays, token, leaseMs: LEASE_MS, lanes });
+  const session = workspaceKeys(store.space, workspace).webhookSession(processId);
+  const reply = await takeStep(store, { webhook, session, parked, replays, processId, sessionMs, lanes });
   const [outcome, createdAtMs, breaker, parkedKeyCount, lost, wanted, ...states] = reply;
   const [prompt = '', lists = '', ofReplay = '', ofParked = ''] = states;
   if (outcome !== 'yours') return outcome as 'gone' | 'idle' | 'taken';
@@ -80,7 +79,7 @@ export async function takeWebhook(
   const replay = wanted ? (JSON.parse(wanted) as Replay) : undefined;
   const first: LaneState = { cursor: `${Number(createdAtMs) - 1}-0` };
   return {
-    ...{ workspace, id, token, breaker: breaker ? JSON.parse(breaker) : {} },
+    ...{ workspace, id, processId, breaker: breaker ? JSON.parse(breaker) : {} },
     ...{ hasParked: Number(parkedKeyCount) > 0, lost: Number(lost) },
     stored: { prompt, lists, replay: ofReplay, parked: ofParked },
     ...(replay && { replay }),
@@ -93,8 +92,7 @@ export async function takeWebhook(
   };
 }
 
-/** A lane as it is from now on, and what is put aside or taken from there with it. */
-/** A lane without a state has come to its end. */
+/** A lane as it is from now on, and what is put aside or taken from there with it. One without a state has come to its end. */
 export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { lane: 'parked'; state: ParkedState }) & {
   changes?: readonly ParkedChange[];
   nowMs: number;
@@ -136,11 +134,11 @@ export async function settleDelivery(
   return true;
 }
 
-function argumentsOf(store: Store, { workspace, id, token, stored }: TakenWebhook, write: LaneWrite) {
+function argumentsOf(store: Store, { workspace, id, processId, stored }: TakenWebhook, write: LaneWrite) {
   const { lane, state, changes = [], nowMs } = write;
   return {
     ...parkedKeys(store, workspace, id),
-    ...{ lane, token, leaseMs: LEASE_MS, before: stored[lane], after: toText(state) },
+    ...{ lane, processId, before: stored[lane], after: toText(state) },
     ...{ parksAtMs: nowMs, mostParked: WEBHOOK_LIMITS.maxParked },
     changes: changes.flatMap((change): ScriptArgument[] => toArguments(change)),
   };

@@ -1,14 +1,14 @@
--- Lets a process deliver to an endpoint for a while, if no other does: longer than a request may take.
+-- Lets a process deliver to an endpoint unless it belongs to another one that lives: whose session has not run out.
 -- Output: { 'gone' }, { 'idle' } when nothing is to be sent, { 'taken' } by another, or { 'yours', since when things are for it in ms,
 -- breaker, how many keys are parked, how many parked events were lost and not told, the first replay, state of each lane of
 -- `lanes` ... }, of these '' for what is not there.
-local status, lease, ends, created = unpack(redis.call('HMGET', webhook_key, 'status', 'lease', 'leaseEndsMs', 'createdAtMs'))
+local status, owner, created = unpack(redis.call('HMGET', webhook_key, 'status', 'owner', 'createdAtMs'))
 if not status then return { 'gone' } end
 if status ~= 'active' and status ~= 'failing' then return { 'idle' } end
-local time = redis.call('TIME')
-local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-if lease and lease ~= token and tonumber(ends) > now_ms then return { 'taken' } end
-redis.call('HSET', webhook_key, 'lease', token, 'leaseEndsMs', string.format('%d', now_ms + lease_ms))
+local sessions = string.sub(session_key, 1, -#process_id - 1)
+if owner and owner ~= process_id and redis.call('EXISTS', sessions .. owner) == 1 then return { 'taken' } end
+redis.call('SET', session_key, '', 'PX', session_ms)
+if owner ~= process_id then redis.call('HSET', webhook_key, 'owner', process_id) end
 local breaker, lost = unpack(redis.call('HMGET', webhook_key, 'breaker', 'parkedLost'))
 local found = { 'yours', created, breaker or '', tostring(redis.call('HLEN', parked_key)), lost or '0',
   redis.call('LINDEX', replays_key, 0) or '' }

@@ -1,0 +1,32 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { type Store, writeAlways } from '../../core/store.js';
+import { listEventWorkspaces } from '../../events/open-events.js';
+
+/**
+ * Endpoints belong to the process that took them last, for as long as it lives: as devices do, by its session, without an end of
+ * their own. It has one in each workspace, in the slot of its endpoints.
+ */
+export interface WebhookOwner {
+  processId: string;
+  /** How long its sessions last unless they are renewed. */
+  sessionMs: number;
+}
+
+/** Taking an endpoint renews it, too. */
+export async function renewSession(
+  store: Store,
+  workspace: Workspace,
+  { processId, sessionMs }: WebhookOwner,
+): Promise<void> {
+  const { webhookSession } = workspaceKeys(store.space, workspace);
+  await writeAlways(store, 'SET', webhookSession(processId), '', 'PX', sessionMs);
+}
+
+/** Other processes may take its endpoints from then on. */
+export async function endSessions(store: Store, processId: string): Promise<void> {
+  const workspaces = await listEventWorkspaces(store);
+  await Promise.all(
+    workspaces.map((workspace) => store.redis.del(workspaceKeys(store.space, workspace).webhookSession(processId))),
+  );
+}
