@@ -6,6 +6,12 @@ import { MemoryKeyStore } from './support/memory-key-store.js';
 
 const key = (id: string, text: string): KeyChanges => ({ keys: [{ type: 'session', id, value: Buffer.from(text) }] });
 
+/** After the promises of this moment, in the same turn of the event loop. An object, so that the write itself is not waited for. */
+const inAMoment = async <Made>(make: () => Made): Promise<{ made: Made }> => {
+  for (let step = 0; step < 20; step++) await Promise.resolve();
+  return { made: make() };
+};
+
 describe('writing keys', () => {
   it('puts what arrives during a commit into the next one, each key once', async () => {
     const store = new MemoryKeyStore();
@@ -31,6 +37,38 @@ describe('writing keys', () => {
     const late = await writer.write(key('b', '1')).catch((error: unknown) => error);
     expect(late).to.include({ code: 'session_ended' });
     expect([...store.keys.keys()]).to.deep.equal(['session/a']);
+  });
+
+  it('gathers what no caller waits for, from the second commit on', async () => {
+    const store = new MemoryKeyStore();
+    const writer = new KeyWriter({ keyStore: store, onFailure: () => expect.fail() });
+    const later = { isAwaited: false };
+    await writer.write(key('a', '1'), later);
+    const writes: Promise<void>[] = [];
+    for (let round = 0; round < 20; round++) {
+      writes.push((await inAMoment(() => writer.write(key('a', `${round}`), later))).made);
+    }
+    await Promise.all(writes);
+    expect(store.commits).to.have.length(2);
+    expect(Buffer.from(store.keys.get('session/a')!).toString()).to.equal('19');
+  });
+
+  it('holds no caller up that waits, nor the end', async () => {
+    for (const hurry of ['write', 'drain'] as const) {
+      const store = new MemoryKeyStore();
+      const writer = new KeyWriter({ keyStore: store, onFailure: () => expect.fail() });
+      await writer.write(key('a', '1'));
+      let hasTimePassed = false;
+      const timer = setImmediate(() => {
+        hasTimePassed = true;
+      });
+      const early = writer.write(key('a', '2'), { isAwaited: false });
+      await (hurry === 'drain' ? writer.drain() : writer.write(key('b', '1')));
+      await early;
+      expect(hasTimePassed, hurry).to.equal(false);
+      expect(store.commits).to.have.length(2);
+      clearImmediate(timer);
+    }
   });
 
   it('never has two commits under way', async () => {

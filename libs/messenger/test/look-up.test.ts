@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { LookUp } from '@gateway/messenger/lookup/look-up';
-import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { ABSENT, createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { defer } from '@gateway/runtime/deferred';
 import { eventually } from '@gateway/testkit/eventually';
 import type { BinaryNode, USyncQuery } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
@@ -55,6 +56,27 @@ describe('looking up numbers', () => {
     const before = await counters();
     expect(await test.session.hiddenIdOf(number)).to.equal(hiddenId);
     expect((await counters()).iqs).to.equal(before.iqs);
+  });
+
+  it('makes sessions while those before them are stored, and ends when all are', async () => {
+    const { keyStore, session, options } = test;
+    const { promise: mayStore, resolve: store } = defer<void>();
+    keyStore.beforeCommit = () => mayStore;
+    const known = () => [...options.caches.keys.entries()].filter(([, value]) => value !== ABSENT);
+    const made = () => known().filter(([key]) => key.startsWith('session/')).length;
+    const madeBefore = made();
+    let isOver = false;
+    const lookUp = session.lookUp(makeNumbers(20)).finally(() => {
+      isOver = true;
+    });
+    await eventually(() => made() - madeBefore >= 20);
+    await new Promise(setImmediate);
+    expect(isOver).to.equal(false);
+    store();
+    await lookUp;
+    const stored = [...keyStore.keys.keys()].filter((key) => key.startsWith('session/'));
+    expect(stored.length).to.be.at.least(made());
+    keyStore.beforeCommit = () => {};
   });
 
   it('leaves nothing to ask for when the message is sent', async () => {

@@ -138,7 +138,7 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
         changes.keys.push({ type, id, value: bytes });
         remember(type, id, value ?? undefined, bytes?.length ?? 0);
       }
-      if (changes.keys.length + changes.contacts.length > 0) await waitForWrite(writer.write(changes));
+      if (changes.keys.length + changes.contacts.length > 0) await waitForWrite(writer, changes);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { storeLater } from '../keys/store-later.js';
 import { type Prepared, prepareAccounts } from '../sending/prepare-accounts.js';
 import type { OptionalQueries } from '../session/optional-queries.js';
 import { networkCodeOf, SessionEndedError, TimeoutError } from '../session/session-errors.js';
@@ -224,7 +225,9 @@ export class LookUp {
       if (!urgent) await this.#rightOfWay.giveWay();
     };
     const accounts = found.map(({ account }) => account);
-    const prepared = await prepareAccounts({ sock, caches, giveWay }, accounts);
+    const later = storeLater();
+    const prepared = await later.run(() => prepareAccounts({ sock, caches, giveWay }, accounts));
+    await later.storeNow();
     prepared.forEach((outcome, index) => {
       const { number, account } = found[index]!;
       if ('devices' in outcome) this.#rememberDevices(account, outcome);
