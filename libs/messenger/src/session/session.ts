@@ -93,6 +93,7 @@ export class Session implements MessengerSession {
     readFrames(sock);
     this.#guard = guardWrites(sock, {
       assertMayWrite: () => this.#assertMayWrite(),
+      assertHeld: () => deps.assertMayWrite(),
       onRefused: (error) => end.begin(toFailureOutcome(error)),
     });
     this.#acks = new AckWatch({
