@@ -1,7 +1,8 @@
-// The one door to Baileys: nothing of it may run before the curve is in place, libsignal is bounded and quiet, and what it
+// The one door to Baileys: nothing of it may run before the curve is in place, libsignal is fast, bounded and quiet, and what it
 // inflates is bounded.
 import '../keys/bounded-ratchet.js';
 import '../keys/fast-curve.js';
+import '../keys/fast-derivation.js';
 import '../frames/bound-inflate.js';
 import './silence-libsignal.js';
 import { Curve, type UserFacingSocketConfig } from '@whiskeysockets/baileys';
