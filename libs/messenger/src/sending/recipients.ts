@@ -57,6 +57,18 @@ export class Recipients {
     return found;
   }
 
+  /** Whether a receipt from `from` names one message that went to them a moment ago, as nearly every receipt does. */
+  isPlain(platformIds: readonly string[], from: string): boolean {
+    const [id, ...more] = platformIds;
+    const to = id !== undefined && more.length === 0 ? this.#deps.caches.sentTo.get(id) : undefined;
+    return to !== undefined && this.#isNamed(from, to);
+  }
+
+  #isNamed(jid: string, to: string): boolean {
+    const names = this.#deps.lookUp.namesOf(to);
+    return names !== undefined && (jid === names.jid || jid === names.lid);
+  }
+
   /** The network does not say how many ids a receipt may name, nor how many receipts come at once. */
   #bookTurn(ids: number): Promise<void> {
     if (this.#turn.room < ids) {
@@ -101,11 +113,9 @@ export class Recipients {
    * people change, and are not always known: then the answer is `unclear`.
    */
   async standingOf(jid: string, to: string): Promise<Standing> {
+    if (this.#isNamed(jid, to) || this.isOurs(jid)) return 'recipient';
     const { sock, lookUp } = this.#deps;
     const names = lookUp.namesOf(to);
-    // The form of nearly every receipt.
-    if (jid === names?.jid || jid === names?.lid) return 'recipient';
-    if (this.isOurs(jid)) return 'recipient';
     const person = jidNormalizedUser(await inNamespace(sock.authState.keys, jid, 'pn'));
     const lid = names?.lid ?? (await storedLidOf(sock, to, names?.jid));
     const numbers = names ? [jidDecode(names.jid)?.user] : spellingsOf(to);

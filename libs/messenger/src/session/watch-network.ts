@@ -83,6 +83,7 @@ function watchReceipts(deps: WatchNetworkDeps): void {
 
 /** Handles a receipt about messages that its sender may have got. */
 async function ownPart(recipients: Recipients, receipt: Receipt, from: string): Promise<Receipt> {
+  if (recipients.isPlain(receipt.platformIds, from)) return receipt;
   const platformIds: string[] = [];
   for (const [id, to] of await recipients.of(receipt.platformIds)) {
     if ((await recipients.standingOf(from, to)) !== 'somebodyElse') platformIds.push(id);
