@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomFillSync } from 'node:crypto';
 import { systemClock } from '@gateway/runtime/clock';
 import type { EncryptionKey } from '@gateway/runtime/config/encryption-keys';
 import { GatewayError } from '@gateway/runtime/errors';
@@ -91,7 +91,7 @@ export function createVault(rings: KeyRings): Vault {
     const keyId = rings[RINGS[purpose]][0]?.id;
     const key = keyFor(purpose, keyId);
     const header = makeHeader(keyId!, day);
-    const iv = randomBytes(IV_BYTES);
+    const iv = nextIv();
     const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(aad(header, place));
     return Buffer.concat([header, iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
   };
@@ -138,6 +138,19 @@ export const LONGEST_HEADER_BYTES = FIXED_HEADER_BYTES + 255;
 /** The id of the key that a value is encrypted with, from its first bytes; empty if the value is not encrypted. */
 export function keyIdOf(head: Buffer): string {
   return (head[0] ?? 0) < SEALED_VERSION ? '' : head.toString('ascii', 2, 2 + (head[1] ?? 0));
+}
+
+const ivs = Buffer.alloc(256 * IV_BYTES);
+let ivsUsed = ivs.length;
+
+/** Each of these bytes is used once. The generator takes as long for all of them as for one. */
+function nextIv(): Buffer {
+  if (ivsUsed === ivs.length) {
+    randomFillSync(ivs);
+    ivsUsed = 0;
+  }
+  ivsUsed += IV_BYTES;
+  return ivs.subarray(ivsUsed - IV_BYTES, ivsUsed);
 }
 
 function makeHeader(keyId: string, day: number): Buffer {
