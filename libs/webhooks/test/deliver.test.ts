@@ -1,4 +1,5 @@
 import { eventSchema } from '@gateway/contracts/events/events';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readLog } from '@gateway/store/events/read-log';
 import { renderEvents } from '@gateway/store/events/render-events';
@@ -100,6 +101,24 @@ describe('deliveries to a webhook', () => {
       expect(endpoint.told.length).to.equal(moment === 'after the answer' ? 7 : 4);
     });
   }
+
+  it('are not posted before replicas have what is posted: after a failover it comes under the same id', async () => {
+    const { store } = endpoint.space;
+    const stored = async () => store.redis.hget(workspaceKeys(store.space, 'main').webhook(endpoint.id), 'lane:prompt');
+    let written: string | null = null;
+    const confirmWrites = async () => {
+      written = await stored();
+      throw new Error('not confirmed');
+    };
+    await write(3);
+    await endpoint.deliver({ store: { ...store, confirmWrites } }).catch(() => {});
+    expect(endpoint.told).to.deep.equal([]);
+    expect(written).to.include('"claim"');
+    await endpoint.write(3);
+    expect(await endpoint.deliverAll()).to.equal('quiet');
+    expect(endpoint.told).to.deep.equal(numbers(4));
+    expect(await stored(), 'and it is not claimed anew').to.not.include('"claim"');
+  });
 
   it('are settled by one process only, if two believe to be it', async () => {
     await write(1);
