@@ -1,4 +1,5 @@
 import type { MediaUpload } from '@gateway/contracts/content/media-content';
+import type { FileQuestion } from '@gateway/contracts/devices/owner-questions';
 import type { Restriction } from '@gateway/contracts/devices/restriction';
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
@@ -35,6 +36,8 @@ export interface SessionScript {
   restriction?(): Restriction | undefined;
   /** Throws: no host took the file. */
   upload?(bytes: Buffer): MediaUpload;
+  /** Where the file is at the network. Default: the phone does not have it either. */
+  askForFile?(file: FileQuestion): string | undefined;
   /** By default at once: all that people wrote has been reported. */
   caughtUp?: Promise<void>;
 }
@@ -131,7 +134,9 @@ export class ScriptedSession implements MessengerSession {
     return this.script.upload?.(bytes) ?? UPLOAD;
   }
 
-  async askForFile(): Promise<undefined> {}
+  async askForFile(file: FileQuestion): Promise<string | undefined> {
+    return this.script.askForFile?.(file);
+  }
 
   async fetchProfilePicture(): Promise<undefined> {}
 

@@ -1,10 +1,19 @@
+import type { OwnerQuestion } from '@gateway/contracts/devices/owner-questions';
+import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { HeldDevice } from '@gateway/fleet/session-keeper';
+import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { QuestionDesk } from '@gateway/sender/device/question-desk';
-import { askOwner, readAnswerParts, readAnswerProgress } from '@gateway/store/devices/questions/owner-questions';
+import {
+  askOwner,
+  forgetQuestion,
+  readAnswerParts,
+  readAnswerProgress,
+} from '@gateway/store/devices/questions/owner-questions';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { eventually } from '@gateway/testkit/eventually';
-import { takeDevice } from '@gateway/testkit/ownership';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ScriptedSession } from '@gateway/testkit/scripted-session';
 import { expect } from 'chai';
@@ -14,10 +23,13 @@ const ADDRESS = { workspace: 'main', device: 'shop' };
 describe('the desk of questions', () => {
   let space: RedisSpace;
   let desk: QuestionDesk;
-  const nowMs = 0;
+  let nowMs: number;
+  let ownership: Ownership;
+  let failed: Error[];
   beforeEach(async () => {
+    [nowMs, failed] = [0, []];
     space = await openRedisSpace();
-    const ownership = (await takeDevice(space.store, ADDRESS, { owner: 'first', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, ADDRESS, { owner: 'first', ttlMs: 60_000 }))!;
     const held: HeldDevice = { ...ownership, assertHeld: () => {}, lost: new AbortController().signal };
     const logger = createLogger({ service: 'test', level: 'error' });
     const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
@@ -27,7 +39,7 @@ describe('the desk of questions', () => {
       clock,
       logger,
       forgetPerson: async (number) => ({ forgotten: number }) as never,
-      onFailed: () => {},
+      onFailed: (error) => void failed.push(error),
     });
   });
   afterEach(async () => {
@@ -36,8 +48,8 @@ describe('the desk of questions', () => {
   });
 
   const progress = (id: string) => readAnswerProgress(space.store, ADDRESS, id);
-  const ask = async (id: string) => {
-    await askOwner(space.store, ADDRESS, { id, question: { kind: 'contacts', numbers: ['447700900001'] } });
+  const ask = async (id: string, question: OwnerQuestion = { kind: 'contacts', numbers: ['447700900001'] }) => {
+    await askOwner(space.store, ADDRESS, { id, question });
     desk.look();
     await eventually(async () => (await space.store.redis.exists(questionsKey())) === 0);
   };
@@ -96,5 +108,62 @@ describe('the desk of questions', () => {
     await ask('another');
     await eventually(async () => (await progress('another')).isRefused);
     for (const id of ['q0', 'q20']) expect((await progress(id)).isRefused, id).to.equal(false);
+  });
+
+  it('asks for five files at a time, and answers one operator beside them; what is more is refused, until one is done', async () => {
+    const file = (i: number) => ask(`file${i}`, { kind: 'file', platformId: `id${i}`, jid: '1@lid', mediaKey: 'AA==' });
+    const isRefused = (id: string) => eventually(async () => (await progress(id)).isRefused);
+    for (let i = 0; i <= 5; i++) await file(i);
+    await isRefused('file5');
+    await ask('session', { kind: 'session' });
+    await ask('trace', { kind: 'trace', seconds: 1 });
+    await isRefused('trace');
+    desk.attach(new ScriptedSession({ askForFile: ({ platformId }) => (platformId === 'id1' ? undefined : '/path') }));
+    for (const i of [0, 1, 2, 3, 4])
+      expect(await answered(`file${i}`, 1)).to.deep.equal([{ directPath: i === 1 ? null : '/path' }]);
+    expect(await answered('session', 1), 'it has none').to.deep.equal([null]);
+    await file(6);
+    await ask('again', { kind: 'trace', seconds: 1 });
+    expect(await answered('file6', 1)).to.have.length(1);
+    expect(await answered('again', 1)).to.have.length(1);
+  });
+
+  it('asks the connection nothing for a caller who waits no more, and nothing further once that is known', async () => {
+    const numbers = Array.from({ length: 250 }, (_, i) => `4477008${String(i).padStart(5, '0')}`);
+    const asked = new Set<string>();
+    const session = new ScriptedSession({ lookUp: (number) => ({ exists: asked.add(number).size > 0 }) });
+    await ask('late');
+    nowMs += LIMITS.contactsWaitSeconds * 1000 + 1;
+    await ask('left', { kind: 'contacts', numbers });
+    await forgetQuestion(space.store, ADDRESS, { id: 'left' });
+    await ask('next', { kind: 'contacts', numbers: ['447700900002'] });
+    desk.attach(session);
+    await answered('next', 1);
+    expect([...asked]).to.deep.equal([...numbers.slice(0, 100), '447700900002']);
+    expect((await readAnswerParts(space.store, ADDRESS, 'late')).size).to.equal(0);
+  });
+
+  it('leaves a question that comes between two connections to the next of them', async () => {
+    desk.attach(new ScriptedSession({ lookUp: () => ({ exists: false }) }));
+    desk.detach();
+    await ask('q');
+    desk.attach(new ScriptedSession());
+    expect(await answered('q', 1)).to.deep.equal([[{ onMessenger: true, hasConversation: true }]]);
+  });
+
+  it('says that the ownership is lost when another process has it', async () => {
+    await giveDeviceBack(space.store, ownership);
+    await takeDevice(space.store, ADDRESS, { owner: 'second', ttlMs: 60_000 });
+    await askOwner(space.store, ADDRESS, { id: 'q', question: { kind: 'contacts', numbers: ['447700900001'] } });
+    desk.look();
+    await eventually(() => failed[0] instanceof FencedError);
+  });
+
+  it('leaves what is asked once it has stopped to the next owner', async () => {
+    desk.stop();
+    await askOwner(space.store, ADDRESS, { id: 'q', question: { kind: 'contacts', numbers: ['447700900001'] } });
+    desk.look();
+    // Its step would have been sent before.
+    expect(await space.store.redis.exists(questionsKey())).to.equal(1);
   });
 });
