@@ -1,23 +1,34 @@
+import { defaultPace } from '@gateway/contracts/devices/pace';
 import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
+import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
+import { DeviceOwner } from '@gateway/sender/device/device-owner';
 import { loadSend } from '@gateway/sender/preparing/load-send';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { putBlob, readBlob } from '@gateway/store/blobs/blobs';
 import { createStore, type Store } from '@gateway/store/core/store';
 import { UnknownKeyError } from '@gateway/store/core/vault';
-import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
+import { readDeviceState, reportObserved, requestLink } from '@gateway/store/devices/device-state';
+import { ensureDevice, readIdKey, sealIdKey } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
+import { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
-import { takeDevice } from '@gateway/testkit/ownership';
+import { eventually } from '@gateway/testkit/eventually';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { logInOnScript } from '@gateway/testkit/scripted-session';
+import { silentLogger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
+import PQueue from 'p-queue';
 
 const address = { workspace: 'main', device: 'shop' };
 const OLD = { id: 'old', key: Buffer.alloc(32, 1) };
@@ -121,5 +132,35 @@ describe('a key that this process does not have', () => {
     const { hash } = (await put(old)) as { hash: string };
     await put(dropped);
     expect(await readBlob(dropped, 'main', { hash, sizeBytes: bytes.length })).to.deep.equal(bytes);
+  });
+
+  it('keeps the owner of a device waiting, who says so, until the key is there', async () => {
+    await requestLink(old, address, { attemptId: 'one', method: 'qrCode', forceNew: false });
+    await deviceKeyStore(dropped, ownership).commit({ creds: '{"account":{},"me":{"id":"1@s.whatsapp.net"}}' });
+    const { desired } = await readDeviceState(old, address);
+    await reportObserved(old, ownership, desired!, { status: 'connecting', reason: 'restoring' }, 'linked');
+    await giveDeviceBack(old, ownership);
+    const shared = { store: dropped, clock: systemClock, logger: silentLogger };
+    const keeper = new SessionKeeper({ ...shared, owner: 'b', ttlMs: 60_000 });
+    const owner = new DeviceOwner(
+      {
+        ...{ ...shared, keeper, lookMs: { busy: 10, quiet: 10 } },
+        metrics: createSenderMetrics(createMetrics(), () => ({})),
+        endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
+        openSession: logInOnScript({}, { jid: '1@s.whatsapp.net', phone: '491700000031', name: 'Shop' }),
+        clientVersion: new ClientVersion(shared),
+        ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
+        memory: new MemoryBudget(),
+      },
+      (await keeper.acquire(address))!,
+    );
+    const { device } = deviceKeys(old.space, address);
+    const reason = async () => (await readDeviceState(old, address)).observed?.reason;
+    await eventually(async () => (await reason()) === 'keys_unreadable', { everyMs: 5 });
+    expect(owner.state).to.equal('waiting');
+    await old.redis.hset(device, 'idKey', sealIdKey(dropped, address));
+    await owner.ended;
+    expect(owner.failed, 'the device may be claimed at once').to.equal(false);
+    keeper.stop();
   });
 });
