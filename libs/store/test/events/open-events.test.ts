@@ -64,6 +64,7 @@ describe('the events of a workspace, opened and closed', () => {
   it('end when there is no webhook and no one has read them for a week', async () => {
     const { eventLog, eventMarks, webhooks } = keys();
     await openEvents(space.store, 'main');
+    await space.store.redis.hset(eventMarks, 'openedAtMs', inDays(-8));
     await noteReading(space.store, 'main');
     expect(await closeUnwanted(space.store, 'main', inDays(6.9))).to.equal(false);
     await space.store.redis.sadd(webhooks, 'wh_x');
