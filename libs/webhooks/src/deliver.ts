@@ -26,6 +26,8 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   const isEarly = (taken.breaker.nextAttemptMs ?? 0) > deps.clock.nowMs();
   if (isEarly && !TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane]))) return 'waiting';
   if (!webhook) return 'gone';
+  // Changed between the two.
+  if (webhook.revision !== taken.revision) return 'more';
   const work: Work = { deps, webhook, taken };
   const probes = TELL_LANES.map((lane) => () => probeEarly(work, lane));
   if (isEarly) return firstOf(probes, 'waiting');

@@ -1,10 +1,12 @@
+import type { ServerResponse } from 'node:http';
 import { eventSchema } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readLog } from '@gateway/store/events/read-log';
 import { renderEvents } from '@gateway/store/events/render-events';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import { pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { changeWebhook, pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
 import { ownerOf } from './support/owner-of.js';
 import { useEndpoint } from './support/use-endpoint.js';
@@ -204,6 +206,60 @@ describe('deliveries to a webhook', () => {
     expect(await endpoint.status()).to.equal('paused');
     expect(await endpoint.deliver()).to.equal('idle');
     expect(endpoint.received).to.have.length(1);
+  });
+
+  /** It has another URL, of the same server, which has passed its test. */
+  const moveEndpoint = async () => {
+    const { store } = endpoint.space;
+    const target = { headers: { 'x-moved': '1' } };
+    const { revision } = (await changeWebhook(store, 'main', endpoint.id, { target }))!;
+    const attempt = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
+    expect(await recordAttempt(store, 'main', endpoint.id, { attempt, verifiesRevision: revision })).to.equal('active');
+  };
+
+  it('are begun by none who has it as it was before a change: to another URL, or with what it shall not know', async () => {
+    const { store } = endpoint.space;
+    const taken = await takeWebhook(store, { workspace: 'main', id: endpoint.id }, ownerOf('process-1'));
+    if (typeof taken === 'string') throw new Error(taken);
+    const claim = (to: string) =>
+      claimDelivery(store, taken, { lane: 'prompt', state: { cursor: '1-0', claim: { to, refusals: 0 } }, nowMs: 1 });
+    expect(await claim('1-1')).to.equal(true);
+    await changeWebhook(store, 'main', endpoint.id, { settings: { numbers: 'masked' } });
+    expect(await claim('1-2')).to.equal(false);
+  });
+
+  it('to where it was before say nothing of where it is now', async () => {
+    await write(1);
+    let res: ServerResponse | undefined;
+    endpoint.answer = (_request, response) => {
+      res = response;
+      return undefined;
+    };
+    const under = endpoint.deliver();
+    while (!res) await new Promise(setImmediate);
+    await moveEndpoint();
+    res.writeHead(410).end();
+    await under;
+    expect([await endpoint.status(), await told()]).to.deep.equal(['active', []]);
+    endpoint.answer = () => 204;
+    await endpoint.deliverAll();
+    expect(endpoint.told).to.deep.equal([0]);
+  });
+
+  it('do not wait at another URL for what the one before has failed', async () => {
+    await write(1);
+    endpoint.answer = () => 503;
+    for (let hour = 0; hour < 5; hour++) {
+      endpoint.nowMs += HOUR_MS;
+      await endpoint.deliver();
+    }
+    // Not the quarter of an hour of one that has failed for long.
+    endpoint.nowMs += 15_000;
+    expect(await endpoint.deliver()).to.equal('waiting');
+    await moveEndpoint();
+    endpoint.answer = () => 204;
+    await endpoint.deliverAll();
+    expect(endpoint.told).to.deep.equal([0]);
   });
 
   it('are halved for an endpoint to which they are too large, which is no failure', async () => {

@@ -140,7 +140,7 @@ function changedFields(
 ): ScriptArgument[] {
   const fields: ScriptArgument[] = ['settings', JSON.stringify({ ...settings, ...change.settings })];
   if (!change.target) return fields;
-  fields.push('target', seal(store, key, 'target', { ...target, ...change.target }), 'verifiedAtMs', '');
+  fields.push('target', seal(store, key, 'target', { ...target, ...change.target }), 'verifiedAtMs', '', 'breaker', '');
   if (status === 'active' || status === 'failing') fields.push('status', 'unverified');
   return fields;
 }

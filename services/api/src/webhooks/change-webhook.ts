@@ -19,7 +19,8 @@ export const changeWebhook: Endpoint<Record<string, never>, Partial<WebhookBody>
     summary: 'Change a webhook',
     description:
       'Changes what is given and leaves all else. With another `url` or other `headers` the endpoint must pass its test again before it ' +
-      'gets anything; what happens meanwhile waits. Safe to repeat.',
+      'gets anything; what happens meanwhile waits. The next request is made with what was changed, and an answer to one before it says ' +
+      'nothing of the endpoint any more. Safe to repeat.',
     example: { types: ['messages.updated', 'send.finished'] },
     answer: { status: 200, description: 'The endpoint as it is now.', body: Joi.object(webhookAnswer) },
     errors: ['not_found', 'not_confirmed'],

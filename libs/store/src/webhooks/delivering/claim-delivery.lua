@@ -1,9 +1,11 @@
 -- Writes down what is posted next, before it is: a process that comes after us posts the same. What of it is put aside changes with it.
--- Output: 'done', 'fenced' when another process delivers to this endpoint, or 'idle' when nothing is to be sent.
+-- Output: 'done', 'fenced' when another process delivers to this endpoint, or 'idle' when nothing is to be sent, or not as the process
+-- has it: the endpoint was changed since.
 --- @include write-lane
 --- @include change-parked
-local status = redis.call('HGET', webhook_key, 'status')
+local status, current = unpack(redis.call('HMGET', webhook_key, 'status', 'revision'))
 if status ~= 'active' and status ~= 'failing' then return 'idle' end
+if current ~= revision then return 'idle' end
 local outcome, is_again = write_lane()
 if outcome ~= 'done' or is_again then return outcome end
 change_parked(before_changes + 1)

@@ -13,7 +13,7 @@ import { type Replay, stateOfReplay } from './replays.js';
 
 const KEYS = ['webhook', 'parked', 'due', 'since', 'replays'] as const;
 const WRITES = {
-  ...{ lane: text, processId: text, before: text, after: text },
+  ...{ lane: text, processId: text, revision: text, before: text, after: text },
   ...{ parksAtMs: number, mostParked: number },
 };
 const CHANGES = { '...changes': mixed };
@@ -48,6 +48,8 @@ export interface TakenWebhook {
   workspace: Workspace;
   id: WebhookId;
   processId: string;
+  /** Of the endpoint: after its next change nothing more is begun with this. */
+  revision: string;
   breaker: Breaker;
   /** Something is put aside. */
   hasParked: boolean;
@@ -72,14 +74,14 @@ export async function takeWebhook(
   const lanes = [...LANES, 'replay', 'parked'];
   const session = workspaceKeys(store.space, workspace).webhookSession(processId);
   const reply = await takeStep(store, { webhook, session, parked, replays, processId, sessionMs, lanes });
-  const [outcome, createdAtMs, breaker, parkedKeyCount, lost, wanted, ...states] = reply;
+  const [outcome, createdAtMs, revision = '', breaker, parkedKeyCount, lost, wanted, ...states] = reply;
   const [prompt = '', lists = '', ofReplay = '', ofParked = ''] = states;
   if (outcome !== 'yours') return outcome as 'gone' | 'idle' | 'taken';
   // What happened in the same millisecond is for it.
   const replay = wanted ? (JSON.parse(wanted) as Replay) : undefined;
   const first: LaneState = { cursor: `${Number(createdAtMs) - 1}-0` };
   return {
-    ...{ workspace, id, processId, breaker: breaker ? JSON.parse(breaker) : {} },
+    ...{ workspace, id, processId, revision, breaker: breaker ? JSON.parse(breaker) : {} },
     ...{ hasParked: Number(parkedKeyCount) > 0, lost: Number(lost) },
     stored: { prompt, lists, replay: ofReplay, parked: ofParked },
     ...(replay && { replay }),
@@ -99,8 +101,9 @@ export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { la
 };
 
 /**
- * Before the first request. `false`: this process delivers to it no more. Throws `not_confirmed` until replicas have it, and the events
- * that it is about, which lie in the same slot: what was posted once comes with the same id after a failover. Safe to repeat.
+ * Before the first request. `false`: this process delivers to it no more, or has it as it was before a change. Throws `not_confirmed`
+ * until replicas have it, and the events that it is about, which lie in the same slot: what was posted once comes with the same id after a
+ * failover. Safe to repeat.
  */
 export async function claimDelivery(store: Store, taken: TakenWebhook, write: LaneWrite): Promise<boolean> {
   const outcome = await claimStep(store, argumentsOf(store, taken, write));
@@ -139,11 +142,11 @@ export async function settleDelivery(
   return true;
 }
 
-function argumentsOf(store: Store, { workspace, id, processId, stored }: TakenWebhook, write: LaneWrite) {
+function argumentsOf(store: Store, { workspace, id, processId, revision, stored }: TakenWebhook, write: LaneWrite) {
   const { lane, state, changes = [], nowMs } = write;
   return {
     ...parkedKeys(store, workspace, id),
-    ...{ lane, processId, before: stored[lane], after: toText(state) },
+    ...{ lane, processId, revision, before: stored[lane], after: toText(state) },
     ...{ parksAtMs: nowMs, mostParked: WEBHOOK_LIMITS.maxParked },
     changes: changes.flatMap((change): ScriptArgument[] => toArguments(change)),
   };

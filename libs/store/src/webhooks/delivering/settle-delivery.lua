@@ -1,5 +1,6 @@
 -- One request was answered, or not: the place in the lane, what is put aside, the breaker and the attempt change together.
--- An endpoint that was paused or changed meanwhile keeps its status, and nothing is told of it. Without a `breaker` it stays as it is.
+-- An endpoint that was paused or changed meanwhile keeps its status and its breaker, and nothing is told of it: it may be at another URL.
+-- Without a `breaker` it stays as it is.
 -- `tell` is the place in WEBHOOK_TOLD, or empty.
 -- Output: as claim-delivery.
 --- @include write-lane
@@ -13,9 +14,10 @@ if redis.call('HEXISTS', attempts_key, attempt) == 1 then return 'done' end
 keep_attempt()
 change_parked(before_changes + 1)
 if breaker == '' then return 'done' end
+local former, current = unpack(redis.call('HMGET', webhook_key, 'status', 'revision'))
+if current ~= revision then return 'done' end
 redis.call('HSET', webhook_key, 'breaker', breaker)
-local current = redis.call('HGET', webhook_key, 'status')
-if current == 'active' or current == 'failing' then
+if former == 'active' or former == 'failing' then
   redis.call('HSET', webhook_key, 'status', status)
   if tell ~= '' then tell_webhook(tonumber(tell), id, since_ms, http_status) end
 end

@@ -1,6 +1,6 @@
 -- Lets a process deliver to an endpoint unless it belongs to another one that lives: whose session has not run out.
 -- Output: { 'gone' }, { 'idle' } when nothing is to be sent, { 'taken' } by another, or { 'yours', since when things are for it in ms,
--- breaker, how many keys are parked, how many parked events were lost and not told, the first replay, state of each lane of
+-- revision, breaker, how many keys are parked, how many parked events were lost and not told, the first replay, state of each lane of
 -- `lanes` ... }, of these '' for what is not there.
 local status, owner, created = unpack(redis.call('HMGET', webhook_key, 'status', 'owner', 'createdAtMs'))
 if not status then return { 'gone' } end
@@ -9,8 +9,8 @@ local sessions = string.sub(session_key, 1, -#process_id - 1)
 if owner and owner ~= process_id and redis.call('EXISTS', sessions .. owner) == 1 then return { 'taken' } end
 redis.call('SET', session_key, '', 'PX', session_ms)
 if owner ~= process_id then redis.call('HSET', webhook_key, 'owner', process_id) end
-local breaker, lost = unpack(redis.call('HMGET', webhook_key, 'breaker', 'parkedLost'))
-local found = { 'yours', created, breaker or '', tostring(redis.call('HLEN', parked_key)), lost or '0',
+local revision, breaker, lost = unpack(redis.call('HMGET', webhook_key, 'revision', 'breaker', 'parkedLost'))
+local found = { 'yours', created, revision, breaker or '', tostring(redis.call('HLEN', parked_key)), lost or '0',
   redis.call('LINDEX', replays_key, 0) or '' }
 for i = before_lanes + 1, #ARGV do
   found[#found + 1] = redis.call('HGET', webhook_key, 'lane:' .. ARGV[i]) or ''
