@@ -16,8 +16,10 @@ import { queryClient } from '../api/query-client.js';
 import { meQuery } from '../api/session.js';
 import { NotFound, PageFailure } from '../components/states/failure.js';
 import { KINDS, STATUSES } from '../pages/messages/filter-values.js';
+import { OverviewPage } from '../pages/overview/overview-page.js';
 import { SignInPage } from '../pages/sign-in/sign-in-page.js';
 import { withTexts } from './language.js';
+import { Shell } from './shell/shell.js';
 
 const root = createRootRoute({ component: Outlet });
 
@@ -37,7 +39,7 @@ const inside = createRoute({
     const me = await queryClient.fetchQuery(meQuery);
     if (!me) throw redirect({ to: '/sign-in', search: location.pathname === '/' ? {} : { next: location.pathname } });
   },
-  component: lazyRouteComponent(() => import('./shell/shell.js'), 'Shell'),
+  component: Shell,
 });
 
 const home = createRoute({
@@ -48,6 +50,7 @@ const home = createRoute({
   },
 });
 
+/** Comes with the way in, and not after it: on a phone each step to fetch what the former one asks for is half a second. */
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/overview',
@@ -55,7 +58,7 @@ const overview = createRoute({
     const known = readOverviewHours(hours);
     return known === undefined ? {} : { hours: known };
   },
-  component: lazyRouteComponent(() => import('../pages/overview/overview-page.js'), 'OverviewPage'),
+  component: OverviewPage,
 });
 
 const devices = createRoute({
