@@ -10,7 +10,7 @@ import { makeWebhook } from './make-webhook.js';
 import type { TestDashboard } from './test-dashboard.js';
 
 /** Every page there is, with something on it after `fillConsole`. A new one belongs here. */
-const PAGES = [
+export const PAGES = [
   ...['/sign-in', '/overview', '/devices', '/devices/hostile', '/devices/brand-new'],
   ...['/devices/hostile/history', '/devices/brand-new/history'],
   ...['/messages', '/messages?status=failed', '/messages/MESSAGE', '/messages/new', '/messages/new?again=MESSAGE'],
@@ -34,12 +34,17 @@ export async function fillConsole(store: Store): Promise<void> {
   await createApiToken(store, 'main', { name: '=HYPERLINK("https://evil.example")\u202E', device: 'hostile' });
 }
 
-/** Opens a page and waits until all of it is there. In its path `MESSAGE` stands for the newest send, and `WEBHOOK` for the first webhook. */
-export async function openFully(page: Page, dashboard: TestDashboard, path: string): Promise<void> {
-  const [newest] = path.includes('MESSAGE') ? (await listSends(dashboard.store, 'main', { limit: 1 })).sends : [];
-  const [first] = path.includes('WEBHOOK') ? await listWebhooks(dashboard.store, 'main') : [];
+/** In a path `MESSAGE` stands for the newest send, and `WEBHOOK` for the first webhook. */
+export async function addressOf({ store, origin }: TestDashboard, path: string): Promise<string> {
+  const [newest] = path.includes('MESSAGE') ? (await listSends(store, 'main', { limit: 1 })).sends : [];
+  const [first] = path.includes('WEBHOOK') ? await listWebhooks(store, 'main') : [];
   const shown = path.replace('MESSAGE', newest?.send.messageId ?? '').replace('WEBHOOK', first?.id ?? '');
-  await page.goto(`${dashboard.origin}/console${shown}`);
+  return `${origin}/console${shown}`;
+}
+
+/** Opens a page and waits until all of it is there. */
+export async function openFully(page: Page, dashboard: TestDashboard, path: string): Promise<void> {
+  await page.goto(await addressOf(dashboard, path));
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
 }

@@ -8,6 +8,7 @@ import { meQuery } from '../../api/session.js';
 import { FindButton } from '../find/find-button.js';
 import { LivePill } from './live-pill.js';
 import { Navigation } from './navigation.js';
+import { OfflineNotice } from './offline-notice.js';
 import { PasswordNotice } from './password-notice.js';
 import classes from './shell.module.css';
 import { SimulatorNotice } from './simulator-notice.js';
@@ -53,6 +54,7 @@ export function Shell() {
         <Navigation />
       </AppShell.Navbar>
       <AppShell.Main id="page" tabIndex={-1}>
+        <OfflineNotice />
         <SimulatorNotice />
         <PasswordNotice />
         <Outlet />

@@ -1,9 +1,10 @@
-import { Anchor, Button, Group, Stack } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { ChevronLeft, Smartphone } from 'lucide-react';
+import { Smartphone } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useDevices } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
+import { BackLink } from '../../components/back-link.js';
 import { Page } from '../../components/page.js';
 import { Failure } from '../../components/states/failure.js';
 import { Listed } from '../../components/states/listed.js';
@@ -22,13 +23,9 @@ export function NewMessagePage() {
   if (role === 'viewer') return <Page title={t('compose.title')}>{t('errors.not_allowed')}</Page>;
   return (
     <Stack>
-      <Anchor component={Link} to="/messages" size="sm" maw={1160} mx="auto" w="100%">
-        <Group gap={4} component="span">
-          <ChevronLeft size={16} className="turns" aria-hidden /> {t('messages.title')}
-        </Group>
-      </Anchor>
+      <BackLink to="/messages" label={t('messages.title')} />
       <Page title={t('compose.title')} about={again === undefined ? t('compose.about') : t('compose.aboutAgain')}>
-        {former.error && <Failure error={former.error} />}
+        {former.error && <Failure error={former.error} onRetry={() => void former.refetch()} />}
         <Listed
           query={devices}
           empty={{

@@ -1,9 +1,10 @@
-import { Anchor, Group, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useDevices } from '../../api/devices.js';
 import { sayNumber } from '../../app/language.js';
 import { Panel } from '../../components/panel.js';
+import { Loaded } from '../../components/states/loaded.js';
 import { StateMark, type Tone } from '../../components/states/state-mark.js';
 
 const TONES = { connected: 'good', connecting: 'warn', disconnected: 'idle' } as const satisfies Record<string, Tone>;
@@ -11,7 +12,7 @@ const TONES = { connected: 'good', connecting: 'warn', disconnected: 'idle' } as
 /** How many devices are in which state. */
 export function DeviceStates() {
   const { t } = useTranslation();
-  const devices = useDevices().data ?? [];
+  const devices = useDevices();
   return (
     <Panel>
       <Stack gap="sm">
@@ -20,14 +21,20 @@ export function DeviceStates() {
             {t('devices.title')}
           </Anchor>
         </Title>
-        {(['connected', 'connecting', 'disconnected'] as const).map((status) => (
-          <Group key={status} justify="space-between">
-            <StateMark tone={TONES[status]}>{t(`devices.status.${status}`)}</StateMark>
-            <Text size="sm" className="figures">
-              {sayNumber(devices.filter((device) => device.status === status).length)}
-            </Text>
-          </Group>
-        ))}
+        <Loaded query={devices} skeleton={<Skeleton height={72} />}>
+          {(all) => (
+            <Stack gap="sm">
+              {(['connected', 'connecting', 'disconnected'] as const).map((status) => (
+                <Group key={status} justify="space-between">
+                  <StateMark tone={TONES[status]}>{t(`devices.status.${status}`)}</StateMark>
+                  <Text size="sm" className="figures">
+                    {sayNumber(all.filter((device) => device.status === status).length)}
+                  </Text>
+                </Group>
+              ))}
+            </Stack>
+          )}
+        </Loaded>
       </Stack>
     </Panel>
   );

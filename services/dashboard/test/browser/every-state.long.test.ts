@@ -1,0 +1,69 @@
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import type { Page, Route } from 'playwright-core';
+import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
+import { addressOf, fillConsole, openFully, PAGES } from '../support/inspect-pages.js';
+import { useTestDashboard } from '../support/test-dashboard.js';
+
+/** All but who one is. */
+const READS = /\/console\/api\/(?!me$)/;
+const REFUSED = {
+  status: 500,
+  contentType: 'application/json',
+  body: JSON.stringify({ success: false, error: 'x', code: 'internal', requestId: 'req_of_this_test' }),
+};
+const INSIDE = PAGES.filter((path) => path !== '/sign-in' && !path.includes('brand-new'));
+
+describe('every page of the console, in every state', () => {
+  const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
+  const browser = useBrowser();
+  before(() => fillConsole(stage.space.store));
+
+  const goTo = async (page: Page, path: string) => {
+    await page.goto(await addressOf(stage.dashboard, path));
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+  };
+  const countOf = (page: Page, selector: string) => page.locator(selector).count();
+
+  it('has its shape while its data are on their way', async () => {
+    const page = await browser.open(stage.dashboard, '/sign-in');
+    const held: Route[] = [];
+    await page.route(READS, (route) => void held.push(route));
+    const bare: string[] = [];
+    for (const path of [...INSIDE, '/opt-outs']) {
+      await goTo(page, path);
+      await eventually(() => held.length > 0, { what: `what ${path} asks for` });
+      if ((await countOf(page, 'main .mantine-Skeleton-root')) === 0) bare.push(path);
+      held.splice(0);
+    }
+    expect(bare).to.deep.equal([]);
+  });
+
+  it('says why there is nothing to see, with the id of the request and a way to try again', async () => {
+    const page = await browser.open(stage.dashboard, '/sign-in');
+    await page.route(READS, (route) => route.fulfill(REFUSED));
+    for (const path of [...INSIDE, '/opt-outs']) {
+      await goTo(page, path);
+      const failure = page.getByRole('alert').first();
+      await failure.getByText('req_of_this_test').waitFor();
+      expect(await failure.getByRole('button', { name: 'Try again' }).count(), path).to.equal(1);
+    }
+    browser.allowErrors(/500/);
+  });
+
+  it('keeps what it shows without a network, and says so with the time', async () => {
+    const page = await browser.open(stage.dashboard, '/devices');
+    // What that one shows is still being read when the page is there.
+    for (const path of INSIDE.filter((each) => !each.includes('again'))) {
+      await openFully(page, stage.dashboard, path);
+      const shown = await page.getByRole('main').innerText();
+      await page.context().setOffline(true);
+      await page.getByText(/You are offline\. What you see is from \d\d:\d\d/).waitFor();
+      const [line] = shown.split('\n').slice(-1);
+      expect(await page.getByRole('main').innerText(), path).to.include(line);
+      await page.context().setOffline(false);
+      await page.getByText('You are offline').waitFor({ state: 'detached' });
+    }
+    browser.allowErrors(/ERR_INTERNET_DISCONNECTED/);
+  });
+});
