@@ -1,9 +1,11 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import { defer } from '@gateway/runtime/deferred';
 import { listAudit } from '@gateway/store/console/audit';
 import { readIdKey } from '@gateway/store/devices/devices';
 import { claimRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { type DeviceOwner, linkDevice } from '../../api/test/support/device-owner.js';
@@ -42,6 +44,34 @@ describe('messages in the console', () => {
     const events = [{ recipient, part: 0, event, errorCode }];
     await recordResults(space.store, owner.ownership, { tag, nowMs, events });
   };
+
+  it('are read for a user four times at once, and for others meanwhile; of many more some are refused', async () => {
+    const { redis } = dashboard.store;
+    const read = redis.xrevrange.bind(redis);
+    let [reading, most] = [0, 0];
+    const turn = defer<void>();
+    redis.xrevrange = (async (...args: Parameters<typeof read>) => {
+      most = Math.max(most, ++reading);
+      await turn.promise;
+      return read(...args).finally(() => reading--);
+    }) as typeof read;
+    let refused = 0;
+    const ask = async () => {
+      const { status } = await viewer.get('/messages');
+      if (status === 429) refused++;
+      return status;
+    };
+    const asked = Array.from({ length: 120 }, ask);
+    await eventually(() => reading === 4 && refused === 16);
+    const others = operator.get('/messages');
+    await eventually(() => reading === 5);
+    turn.resolve();
+    expect((await others).status).to.equal(200);
+    const statuses = await Promise.all(asked);
+    expect([most, statuses.filter((status) => status === 200).length]).to.deep.equal([5, 104]);
+    expect(new Set(statuses)).to.deep.equal(new Set([200, 429]));
+    redis.xrevrange = read;
+  });
 
   it('go out through the API, once for each form, and are listed, whichever token made them', async () => {
     const { status, body } = await send('form-1');

@@ -11,6 +11,7 @@ import { limitSignIns } from './middlewares/limit-sign-ins.js';
 import { observeRequest } from './middlewares/observe-request.js';
 import { BodyReaders } from './middlewares/read-body.js';
 import { refuseOthers, runOperation } from './middlewares/run-operation.js';
+import { ReadTurns } from './read-turns.js';
 import { secureHeaders, serveAssets, servePage } from './serve-page.js';
 
 const API = '/console/api';
@@ -34,10 +35,11 @@ export function createApp(deps: DashboardDeps): Express {
   app.use(API, guardWrites, loadSessions(deps));
   const limits = limitSignIns(deps);
   const bodies = new BodyReaders();
+  const turns = new ReadTurns();
   for (const each of OPERATIONS) {
     // Bodies are read when it is known who asks.
     const steps = [refuseOthers(each), ...bodies.readerOf(each), ...(each.for === 'unknown' ? limits : [])];
-    app[each.method](`${API}${each.path}`, ...steps, runOperation(each, deps));
+    app[each.method](`${API}${each.path}`, ...steps, runOperation(each, deps, turns));
   }
   app.get(`${API}/live`, streamLive(deps));
   app.use(API, (_req, _res, next) => next(new ConsoleError('not_found')));

@@ -14,6 +14,8 @@ export interface Operation<Body = unknown> {
   for: UserRole | 'anyone' | 'unknown';
   /** What it takes as JSON; nothing without it. */
   body?: Joi.ObjectSchema<Body>;
+  /** Whether it looks something up, as each `get` does: a few of a user at a time. */
+  isRead?: true;
   /** Larger than what all others take; read only from those who may ask for it. */
   maxBodyBytes?: number;
   handle(call: Call<Body>, deps: DashboardDeps): Promise<Answer>;

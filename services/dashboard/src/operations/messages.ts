@@ -59,6 +59,7 @@ export const listMessages = operation({
 export const findMessages = operation<{ phone?: string; networkId?: string }>({
   method: 'post',
   path: '/messages/find',
+  isRead: true,
   for: 'operator',
   body: Joi.object({ phone: Joi.string().max(60), networkId: Joi.string().max(60) }).xor('phone', 'networkId'),
   async handle({ body }, { store, workspace }) {

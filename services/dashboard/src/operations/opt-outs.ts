@@ -46,6 +46,7 @@ const person = Joi.string().max(60).required();
 export const findOptOut = operation<{ person: string }>({
   method: 'post',
   path: '/opt-outs/find',
+  isRead: true,
   for: 'operator',
   body: Joi.object({ person }),
   async handle(call, deps) {

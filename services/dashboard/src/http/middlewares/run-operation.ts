@@ -5,22 +5,24 @@ import type { DashboardDeps } from '../../dashboard-deps.js';
 import { ConsoleError } from '../console-error.js';
 import { localsOf } from '../locals.js';
 import type { Answer, Operation } from '../operation.js';
+import type { ReadTurns } from '../read-turns.js';
 
 /** Checks what is asked for, does it, and writes it into the audit log before the answer is out. */
-export function runOperation(operation: Operation, deps: DashboardDeps): RequestHandler {
+export function runOperation(operation: Operation, deps: DashboardDeps, turns: ReadTurns): RequestHandler {
+  const isRead = operation.isRead ?? operation.method === 'get';
   return async (req, res) => {
     const body = checkBody(operation, req);
     const { requestId, user } = localsOf(res);
-    const answer = await operation.handle(
-      {
-        ...{ req, body, requestId, visitor: user, params: req.params as Record<string, string>, signal: signalOf(res) },
-        get user() {
-          if (!user) throw new ConsoleError('not_signed_in');
-          return user;
-        },
+    const signal = signalOf(res);
+    const call = {
+      ...{ req, body, requestId, visitor: user, params: req.params as Record<string, string>, signal },
+      get user() {
+        if (!user) throw new ConsoleError('not_signed_in');
+        return user;
       },
-      deps,
-    );
+    };
+    const handle = () => operation.handle(call, deps);
+    const answer = await (user && isRead ? turns.take(user.name, signal, handle) : handle());
     await writeAudit(answer, res, deps);
     if (answer.file) return void sendFile(res, answer.file);
     res.status(answer.status ?? 200).json({ success: true, ...answer.body });
