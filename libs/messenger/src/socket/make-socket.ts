@@ -44,8 +44,11 @@ function contain(sock: BaileysSocket, { logger }: UserFacingSocketConfig, onBrok
 
 /**
  * The library keeps the last 512 messages of each socket for five minutes, received or sent and of whatever length, each with a timer: with
- * some devices and long texts more than the heap has. A phone that asks for one again gets it from what was accepted.
+ * some devices and long texts more than the heap has. A phone that asks for one again gets it from what was accepted, and its
+ * request does not reach the library. What that sets aside for both, before there is anything, is 72 kB a socket.
  */
 function forgetMessages({ messageRetryManager }: BaileysSocket): void {
-  if (messageRetryManager) messageRetryManager.addRecentMessage = () => {};
+  if (!messageRetryManager) return;
+  messageRetryManager.addRecentMessage = () => {};
+  Object.assign(messageRetryManager, { recentMessagesMap: new Map(), baseKeys: new Map() });
 }

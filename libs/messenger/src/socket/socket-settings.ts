@@ -79,6 +79,7 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     // A pause after each message that cannot be read would hold up those behind it.
     retryRequestDelayMs: 0,
     placeholderResendCache: asIfAskedFor,
+    callOfferCache: nothing,
     msgRetryCounterCache: retryCache(caches),
     makeSignalRepository: signalRepository(caches),
     async getMessage({ id }) {
@@ -96,6 +97,14 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
  */
 const asIfAskedFor: NonNullable<UserFacingSocketConfig['placeholderResendCache']> = {
   get: <Value>() => true as Value,
+  set: () => {},
+  del: () => {},
+  flushAll: () => {},
+};
+
+/** Calls are confirmed, and not read (see ../inbound/confirm-unread.ts). The library's own cache would be 6 kB a socket. */
+const nothing: NonNullable<UserFacingSocketConfig['callOfferCache']> = {
+  get: () => undefined,
   set: () => {},
   del: () => {},
   flushAll: () => {},
