@@ -1,4 +1,4 @@
-import { readInbound } from '@gateway/messenger/inbound/read-inbound';
+import { readInbound, readTime } from '@gateway/messenger/inbound/read-inbound';
 import { proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 
@@ -92,6 +92,12 @@ describe('what a phone may send', () => {
     expect(readInbound({ locationMessage: place })?.content).to.include({ name: '\ufffdx' });
     const reaction = { key: { id: half }, text: 'x' };
     expect(readInbound({ reactionMessage: reaction })?.content).to.deep.equal({ type: 'unsupported' });
+  });
+
+  it('is of a time that there is', () => {
+    expect(readTime('1795400000')).to.equal(1_795_400_000_000);
+    for (const none of [undefined, '', '0', '-1', 'x', 'Infinity', '1e20', '99999999999999'])
+      expect(readTime(none), none).to.equal(undefined);
   });
 
   it('refers to no endless id', () => {

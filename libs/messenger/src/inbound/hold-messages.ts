@@ -13,7 +13,7 @@ import {
   unpadRandomMax16,
 } from '../socket/baileys.js';
 import { cutText } from './cut-text.js';
-import { isPlatformId, readInbound } from './read-inbound.js';
+import { isPlatformId, readInbound, readTime } from './read-inbound.js';
 
 export interface HoldMessagesDeps {
   /** The message is confirmed to the network when this resolves. */
@@ -88,7 +88,7 @@ async function readIncoming(
     ...isPhoneStored,
     ...(hiddenId !== undefined && { hiddenId }),
   };
-  const atMs = Number(attrs.t) > 0 ? Number(attrs.t) * 1000 : systemClock.nowMs();
+  const atMs = readTime(attrs.t) ?? systemClock.nowMs();
   const name = cutText(attrs.notify, INBOUND_LIMITS.maxNameCharacters);
   return { platformId, ...writer, ...(name && { name }), ...read, atMs };
 }

@@ -121,6 +121,12 @@ function referenceTo(key: Pick<proto.IMessageKey, 'id'> | null | undefined): Mes
   return isPlatformId(key?.id) ? { platformId: key.id } : undefined;
 }
 
+/** When the network accepted a message, by its attribute in seconds; `undefined` for what no date can hold, which would spoil every list. */
+export function readTime(seconds: string | undefined): number | undefined {
+  const ms = Number(seconds) * 1000;
+  return ms > 0 && !Number.isNaN(new Date(ms).getTime()) ? ms : undefined;
+}
+
 /** Phones choose the ids of what they send. */
 export function isPlatformId(id: string | null | undefined): id is string {
   return !!id && Buffer.byteLength(id) <= MAX_ID_BYTES && !/\p{Surrogate}/u.test(id);
