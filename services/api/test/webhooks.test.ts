@@ -10,6 +10,7 @@ import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/d
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
+import { BASE } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
 const SECRET_PATH = '/hooks/a-token-in-the-path';
@@ -180,6 +181,27 @@ describe('webhook endpoints', () => {
     const { path } = await create({ url: 'http://127.0.0.1:1/' });
     const { body } = await call('POST', `${path}/test`);
     expect(body).to.include({ delivered: false, status: null, error: 'connection', webhookStatus: 'unverified' });
+  });
+
+  it('make nothing happen where they lead to the API itself, with a token that may all', async () => {
+    const { value } = await api.newToken({ scopes: ['webhooks', 'send', 'otp', 'connect', 'opt-outs'] });
+    const { path } = await create({ headers: { Authorization: `Bearer ${value}` } });
+    for (const end of [
+      `${path}/test`,
+      `${path}/rotate`,
+      `${path}/pause`,
+      '/send',
+      '/otp',
+      '/disconnect',
+      '/opt-outs',
+    ]) {
+      await call('PATCH', path, { url: `${api.origin}${BASE}${end}` });
+      const { body } = await call('POST', `${path}/test`);
+      expect([body.status, body.webhookStatus], end).to.deep.equal([400, 'unverified']);
+    }
+    const { deliveries } = (await call('GET', `${path}/deliveries`)).body as { deliveries: object[] };
+    expect(deliveries, 'none of a test that a test has asked for').to.have.length(7);
+    await call('DELETE', path);
   });
 
   it('list what they refuse, page by page, and are told events once more', async () => {
