@@ -70,6 +70,18 @@ describe('active sends that are set aside', () => {
     expect(active()).to.have.members(['list-3', 'list-4']);
   });
 
+  it('takes up the sends of one who wrote while Redis was away, once it is back', async () => {
+    await hold('list-1');
+    stage.isRedisAway = true;
+    stage.sends.release('4915100000');
+    stage.sends.wake();
+    await eventually(() => stage.broken.includes('Redis is away'));
+    expect(active()).to.deep.equal([]);
+    stage.isRedisAway = false;
+    stage.sends.wake();
+    await eventually(() => active().includes('list-1'));
+  });
+
   describe('whose recipients were all refused for now', () => {
     const find = (name: string) => stage.sends.inTurn().find(({ messageId }) => messageId === name)!;
     /** Its stage.people are tried, and the network is busy. Returns how many were due. */
@@ -110,6 +122,23 @@ describe('active sends that are set aside', () => {
       finish('after it');
       stage.sends.wake();
       await eventually(() => active().includes(first!) && active().includes(second!));
+    });
+
+    it('waits for a place once it is due, behind those that came before and ahead of those that come later', async () => {
+      await fill();
+      refuse('list-0');
+      for (const name of ['next', 'before']) await stage.sends.takeIn(job(name));
+      await eventually(() => active().includes('next'));
+      stage.nowMs += 2_000;
+      for (let wakes = 0; wakes < 3; wakes++) stage.sends.wake();
+      await stage.sends.takeIn(job('later'));
+      stage.loaded = [];
+      for (const [i, name] of ['before', 'list-0', 'later'].entries()) {
+        finish(`list-${i + 1}`);
+        await eventually(() => active().includes(name));
+      }
+      finish('list-4');
+      expect(stage.loaded, 'each once').to.deep.equal(['before', 'list-0', 'later']);
     });
 
     it('waits twice as long after each refusal, however often it gave up its place', async () => {

@@ -45,6 +45,7 @@ export function useActiveSends() {
       onFinished: ({ messageId }) => stage.finished.push(messageId),
       onUnloadable: ({ messageId, requestId }) => stage.broken.push(`${messageId} of ${requestId}`),
       findHolding: async (messageIds, phones) => {
+        if (stage.isRedisAway) throw new Error('Redis is away');
         const isOne = (number: string) => phones.some((phone) => spellingsOf(phone).includes(number));
         return new Set(messageIds.filter((messageId) => stage.recipients.get(messageId)!.some(isOne)));
       },
@@ -111,6 +112,7 @@ function freshState() {
     open: [] as string[],
     pages: 0,
     memory: new MemoryBudget(),
+    isRedisAway: false,
     /** Whom Redis knows of a send. */
     recipients: new Map<string, string[]>(),
   };
