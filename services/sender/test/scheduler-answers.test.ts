@@ -11,6 +11,26 @@ import { ADDRESS } from './support/scheduler-stage.js';
 describe('the scheduler of a device whose network answers', () => {
   const { stage, open, recipients, idsOf } = useOpenScheduler();
 
+  it('about a minute’s worth of people at a time under a slow pace, and as urgent about the one of a code alone', async () => {
+    const scheduler = stage.makeScheduler({ pace: { messagesPerMinute: 3, burst: 1, jitter: 0 } });
+    const session = stage.makeSession();
+    const asked: { people: number; urgent?: boolean }[] = [];
+    const lookUp = session.lookUp.bind(session);
+    session.lookUp = (people: readonly string[], options?: { urgent?: boolean }) => {
+      asked.push({ people: people.length, ...options });
+      return lookUp(people);
+    };
+    scheduler.attach(session);
+    const take = async (messageId: string, priority: 'bulk' | 'otp') =>
+      scheduler.sends.takeIn({ v: 1, ...ADDRESS, messageId, priority, requestId: 'r' });
+    await take(await stage.accept(numbers(40)), 'bulk');
+    await stage.sentTo(1);
+    await take(await stage.accept([ADA], { kind: 'otp' }), 'otp');
+    await eventually(() => asked.some(({ urgent }) => urgent), { everyMs: 5 });
+    expect(asked.filter(({ urgent }) => urgent)).to.deep.equal([{ people: 1, urgent: true }]);
+    expect(Math.max(...asked.map(({ people }) => people))).to.equal(3);
+  });
+
   it('that it refuses one message: that recipient fails with its code, and the others get theirs', async () => {
     stage.network.answer = ({ to }) => (to === BEN ? { kind: 'refused', code: 406 } : ACCEPTED);
     const { scheduler } = open();
