@@ -82,16 +82,22 @@ async function claimNext(work: LaneWork): Promise<LaneClaim | 'quiet' | 'taken' 
   const state = taken.lanes[lane];
   const { concurrency } = webhook.settings;
   const alone = concurrency === 1 ? 1 : concurrency * IN_TURN;
-  const to = await findEnd(work, { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges, alone });
-  if (to === undefined) return lane === 'replay' ? endReplay(work) : 'quiet';
+  const found = await findEnd(work, { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges, alone });
+  if (found === undefined) return lane === 'replay' ? endReplay(work) : 'quiet';
+  const place = placeOf(work, state.cursor);
+  const to = deps.posted.cut(place, found);
   const aside = taken.hasParked
     ? await whatFollows(work, await deps.feed.read(webhook, source, { after: state.cursor, to }))
     : [];
   const without = keysOf(work, aside);
   const claim: LaneClaim = { to, refusals: 0, ...(without.length > 0 && { without }) };
   const write = { lane, state: { ...state, claim }, changes: parkAll(work, aside), nowMs: deps.clock.nowMs() };
-  return (await claimDelivery(deps.store, taken, write)) ? claim : 'taken';
+  if (!(await claimDelivery(deps.store, taken, write))) return 'taken';
+  deps.posted.note(place, to);
+  return claim;
 }
+
+const placeOf = ({ taken: { workspace, id }, lane }: LaneWork, after: string) => `${workspace}/${id}/${lane}/${after}`;
 
 async function endReplay({ deps, taken }: LaneWork): Promise<'more' | 'taken'> {
   const write = { lane: 'replay' as const, state: undefined, nowMs: deps.clock.nowMs() };
@@ -177,6 +183,7 @@ async function probe(
   if (!found) return 'quiet';
   const probing = { ...state, claim: { ...claim, probe: found } };
   if (!claim.probe && !(await claimDelivery(deps.store, taken, { lane, state: probing, nowMs }))) return 'taken';
+  if ('to' in found && found.without?.length === 0) deps.posted.note(placeOf(work, claim.to), found.to);
   const { told, aside, to } = await splitBy(work, { claim, probe: found });
   const { probe: _probe, ...refused } = claim;
   const probes = isEarly ? (claim.probes ?? 0) + 1 : claim.refusals;

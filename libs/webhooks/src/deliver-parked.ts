@@ -10,7 +10,7 @@ import {
   readParked,
 } from '@gateway/store/webhooks/delivering/parked';
 import type { Told } from './feed.js';
-import { type Answered, type LaneOutcome, post, type Work, wasRefused } from './work.js';
+import { type Answered, confirmClaim, type LaneOutcome, post, type Work, wasRefused } from './work.js';
 
 /**
  * What was put aside is posted in requests of its own: all that is due, and when that is refused half of it, until one recipient is
@@ -28,6 +28,7 @@ export async function deliverParked(work: Work): Promise<LaneOutcome> {
   const claimed: ParkedState = { ...state, claim };
   if (!state.claim && !(await claimDelivery(deps.store, taken, { lane: 'parked', state: claimed, nowMs })))
     return 'taken';
+  await confirmClaim(work);
   return 'lost' in claim ? deliverLost(work, claim) : deliverKeys(work, claim);
 }
 

@@ -9,9 +9,10 @@ import { listEventWorkspaces } from '@gateway/store/events/open-events';
 import { endSessions, renewSession } from '@gateway/store/webhooks/delivering/owners';
 import { deliver } from './deliver.js';
 import { logFeed } from './log-feed.js';
+import { PostedRanges } from './posted-ranges.js';
 import type { DeliverDeps } from './work.js';
 
-export interface DeliveriesDeps extends Omit<DeliverDeps, 'feed' | 'signal'> {
+export interface DeliveriesDeps extends Omit<DeliverDeps, 'feed' | 'signal' | 'posted'> {
   logger: Logger;
   /** How often all endpoints are looked at. Default 1 s. */
   tickMs?: number;
@@ -42,6 +43,7 @@ interface Running {
 export class Deliveries {
   readonly #deps: DeliveriesDeps;
   readonly #stopping = new AbortController();
+  readonly #posted = new PostedRanges();
   readonly #running = new Map<string, Running>();
   /** When each endpoint had its last turn, and whether that was quick. */
   readonly #turns = new Map<string, { turn: number; pace: Pace }>();
@@ -163,7 +165,7 @@ export class Deliveries {
     do {
       self.again = false;
       self.sinceMs = clock.monotonicMs();
-      const outcome = await deliver({ ...this.#deps, feed, signal }, workspace, id);
+      const outcome = await deliver({ ...this.#deps, feed, signal, posted: this.#posted }, workspace, id);
       if (this.#isLate(self)) next = 'slow';
       else if (outcome === 'more') next = 'quick';
       if (outcome === 'more') self.again = true;

@@ -1,7 +1,7 @@
 import { wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import type { Told } from './feed.js';
-import { type Answered, post, type Work } from './work.js';
+import { type Answered, confirmClaim, post, type Work } from './work.js';
 
 /** The answer that counts: the first failure, or the last one; and of whom all was taken. */
 export interface PostedTold extends Answered {
@@ -41,6 +41,7 @@ export async function postTold(
       takenKeys.push(key);
     }
   };
+  await confirmClaim(work);
   const places = taken.breaker.failures ? 1 : webhook.settings.concurrency;
   await Promise.all(Array.from({ length: places }, run));
   const counts = failed ?? last;

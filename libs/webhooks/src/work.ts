@@ -1,3 +1,4 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type BreakerOutcome, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import type { WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
@@ -9,6 +10,7 @@ import type { Lane } from '@gateway/store/webhooks/delivering/lanes';
 import type { WebhookOwner } from '@gateway/store/webhooks/delivering/owners';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type { Delivery, Feed } from './feed.js';
+import type { PostedRanges } from './posted-ranges.js';
 
 /** Who counts what is done. */
 export interface DeliveryCounts {
@@ -26,6 +28,7 @@ export interface DeliverDeps {
   clock: Clock;
   random(): number;
   signal: AbortSignal;
+  posted: PostedRanges;
   owner: WebhookOwner;
 }
 
@@ -43,6 +46,15 @@ export interface Work {
 export interface Answered extends PostedWebhook {
   nowMs: number;
   outcome: BreakerOutcome;
+}
+
+/**
+ * Before each request replicas have what is claimed, if they are waited for, and the events that it is about, which lie in the same slot:
+ * after a failover the request comes again under its id. Also where the claim was there already, as its process may have died, or given
+ * up waiting. Throws `not_confirmed`.
+ */
+export function confirmClaim({ deps: { store }, taken: { workspace, id } }: Work): Promise<void> {
+  return store.confirmWrites(workspaceKeys(store.space, workspace).webhook(id));
 }
 
 /** `undefined`: we are stopping; nothing was decided, and another process posts it again. */

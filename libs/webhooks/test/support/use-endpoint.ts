@@ -14,6 +14,7 @@ import { createWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { type DeliverOutcome, deliver } from '@gateway/webhooks/deliver';
 import type { Feed, Told } from '@gateway/webhooks/feed';
+import { PostedRanges } from '@gateway/webhooks/posted-ranges';
 import type { DeliverDeps } from '@gateway/webhooks/work';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
@@ -136,6 +137,7 @@ export function useEndpoint(): Endpoint {
         random: () => 0.5,
       },
       counts: silentCounts,
+      posted: new PostedRanges(),
       policy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
       clock: { nowMs: () => stage.nowMs, monotonicMs: () => performance.now() },
       signal: new AbortController().signal,

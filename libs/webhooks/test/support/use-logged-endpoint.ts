@@ -18,6 +18,7 @@ import { createWebhook } from '@gateway/store/webhooks/webhooks';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { deliver } from '@gateway/webhooks/deliver';
 import { logFeed } from '@gateway/webhooks/log-feed';
+import { PostedRanges } from '@gateway/webhooks/posted-ranges';
 import { expect } from 'chai';
 import { useOwnedDevice } from '../../../store/test/support/use-owned-device.js';
 import { ownerOf } from './owner-of.js';
@@ -109,7 +110,7 @@ export function useLoggedEndpoint() {
       const deps = {
         ...{ store: space.store, feed, counts: silentCounts, clock, owner: ownerOf('process-1') },
         policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
-        ...{ random: () => 0.5, signal: new AbortController().signal },
+        ...{ random: () => 0.5, signal: new AbortController().signal, posted: new PostedRanges() },
       };
       const tell = async (): Promise<string> => {
         await relay();

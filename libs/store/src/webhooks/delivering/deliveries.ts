@@ -100,17 +100,11 @@ export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { la
   nowMs: number;
 };
 
-/**
- * Before the first request. `false`: this process delivers to it no more, or has it as it was before a change. Throws `not_confirmed`
- * until replicas have it, and the events that it is about, which lie in the same slot: what was posted once comes with the same id after a
- * failover. Safe to repeat.
- */
+/** Before the first request. `false`: this process delivers to it no more, or has it as it was before a change. Safe to repeat. */
 export async function claimDelivery(store: Store, taken: TakenWebhook, write: LaneWrite): Promise<boolean> {
   const outcome = await claimStep(store, argumentsOf(store, taken, write));
-  if (outcome !== 'done') return false;
-  await store.confirmWrites(workspaceKeys(store.space, taken.workspace).webhook(taken.id));
-  note(taken, write);
-  return true;
+  if (outcome === 'done') note(taken, write);
+  return outcome === 'done';
 }
 
 /**

@@ -1,0 +1,25 @@
+import { compareCursors } from '@gateway/contracts/events/cursor';
+
+/** So many requests of the whole process: what a failover takes back is a second. */
+const KEPT = 10_000;
+
+/**
+ * Where the requests ended that this process made lately. A Redis that fails over without its last second no longer knows them, and more
+ * has come into the log since: they are cut as before, so that they come again under their ids.
+ */
+export class PostedRanges {
+  readonly #ends = new Map<string, string>();
+
+  /** @param place of which lane of which endpoint, and behind which cursor. */
+  note(place: string, to: string): void {
+    this.#ends.delete(place);
+    this.#ends.set(place, to);
+    if (this.#ends.size > KEPT) this.#ends.delete(this.#ends.keys().next().value!);
+  }
+
+  /** Never behind `to`: what the log has lost as well comes into it anew, and may not be passed over. */
+  cut(place: string, to: string): string {
+    const known = this.#ends.get(place);
+    return known !== undefined && compareCursors(known, to) < 0 ? known : to;
+  }
+}
