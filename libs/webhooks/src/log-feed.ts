@@ -22,6 +22,8 @@ interface Step {
   /** Of its first one. */
   atMs: number;
   event?: GatewayEvent;
+  /** Of its changes, if they are told together only: see `EntryEvent.rowEnds`. */
+  rows?: { behind: string; ends: readonly number[] };
 }
 
 interface LogTold extends Told {
@@ -69,6 +71,7 @@ export function logFeed(
       const told: LogTold[] = [];
       for await (const step of stepsAfter(store, workspace, { webhook, lane, after: parseCursor(after)! })) {
         if (comparePlaces(step.place, end) <= 0) told.push(...toldIn(step));
+        else told.push(...toldIn(step).filter((_, i) => endsBy(step, i, end)));
         if (comparePlaces(step.place, end) >= 0) break;
       }
       return told;
@@ -237,11 +240,11 @@ async function* stepsAfter(store: Store, workspace: Workspace, { webhook, lane, 
           if (others) yield others;
           others = undefined;
           if (held)
-            yield { place: { entry: former, offset: held.end }, entry: id, entries: 0, atMs, event: held.event };
+            yield { ...stepOf(held, former), place: { entry: former, offset: held.end }, entry: id, entries: 0, atMs };
           held = event;
         }
       }
-      if (held) yield { place: { entry: id, offset: 0 }, entry: id, entries: 1, atMs, event: held.event };
+      if (held) yield { ...stepOf(held, former), place: { entry: id, offset: 0 }, entry: id, entries: 1, atMs };
       else {
         const place = { entry: id, offset: 0 };
         others = { place, entry: id, entries: (others?.entries ?? 0) + 1, atMs: others?.atMs ?? atMs };
@@ -251,6 +254,16 @@ async function* stepsAfter(store: Store, workspace: Workspace, { webhook, lane, 
     if (others) yield others;
     if (found.isLast) return;
   }
+}
+
+const stepOf = ({ event, rowEnds }: EntryEvent, behind: string): Pick<Step, 'event' | 'rows'> => ({
+  event,
+  ...(rowEnds && { rows: { behind, ends: rowEnds } }),
+});
+
+/** What was claimed before other types were asked for may end within what is told together now. */
+function endsBy({ rows }: Step, row: number, end: LogPlace): boolean {
+  return rows !== undefined && comparePlaces({ entry: rows.behind, offset: rows.ends[row]! }, end) <= 0;
 }
 
 /** The log does not go back to where the lane is. */

@@ -4,6 +4,7 @@ import type { EventPart } from '@gateway/contracts/events/entry';
 import { escapeId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, DEFAULT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import { type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
+import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
 import { DISABLED_AFTER_MS } from '@gateway/contracts/webhooks/breaker';
 import type { Store } from '../core/store.js';
 import { describeReceived } from './describe-received.js';
@@ -98,6 +99,8 @@ export interface EntryEvent {
   event: GatewayEvent;
   /** Of each change first what tells it alone, then what tells it with others. */
   end: number;
+  /** Of changes that are told with others only: how far one is who was told each of them alone, as another type was asked for. */
+  rowEnds?: number[];
 }
 
 async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGenerator<EntryEvent> {
@@ -138,18 +141,23 @@ async function* eachOfChanges(
   if (!send) return;
   const name = send.kind === 'otp' ? 'otp' : 'message';
   const areTogether = send.kind !== 'otp' && wanted.has('messages.updated');
+  const areTwice = areTogether && RECIPIENT_STATUSES.some((status) => wanted.has(`${name}.${status}`));
   for (let from = 0; from < changes.length; from += MOST_ROWS) {
     const some = changes.slice(from, from + MOST_ROWS);
     const end = before + 2 * (from + some.length);
-    const told = areTogether ? some : some.filter(({ status }) => wanted.has(`${name}.${status}`));
+    const ends = some.map((_, i) => before + 2 * (from + i) + 1);
+    // Who asked for other types before, and was told some of them alone, is told the others.
+    const isTold = (i: number) => areTogether && !areTwice && ends[i]! <= taken;
+    const told = some.filter(({ status }, i) => (areTogether ? !isTold(i) : wanted.has(`${name}.${status}`)));
     if (end <= taken || told.length === 0) continue;
     const rows = await sends.describe(address, send, { changes: told, atMs: entry.atMs });
     for (const [i, row] of rows.entries()) {
       const type = `${name}.${row.status}`;
-      const place = before + 2 * (from + some.indexOf(told[i]!)) + 1;
-      if (wanted.has(type)) yield { event: ofRow(entry, type, row), end: place };
+      if (wanted.has(type)) yield { event: ofRow(entry, type, row), end: ends[some.indexOf(told[i]!)]! };
     }
-    if (areTogether) yield { event: updateOf(entry, rows), end };
+    if (!areTogether) continue;
+    const rowEnds = areTwice ? undefined : ends.slice(-rows.length);
+    yield { event: updateOf(entry, rows), end, ...(rowEnds && { rowEnds }) };
   }
 }
 
