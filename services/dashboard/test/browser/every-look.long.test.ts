@@ -36,6 +36,7 @@ describe('every page of the console, in every look', () => {
         ['/settings/webhooks', 'main button:has(svg.lucide-plus)'],
         ['/settings/webhooks/WEBHOOK', 'main button[aria-haspopup=menu]', '[role=menuitem]:has(.lucide-pencil)'],
         ['/settings/webhooks/WEBHOOK', 'main button[aria-haspopup=menu]', '[role=menuitem]:has(.lucide-key-round)'],
+        ['/settings/webhooks/WEBHOOK', 'main button[aria-haspopup=menu]', '[role=menuitem]:has(.lucide-repeat)'],
         ['/devices/hostile', 'main button:not(:has(svg))'],
       ] as const) {
         await openFully(page, stage.dashboard, path);

@@ -23,7 +23,7 @@ export const theme = createTheme({
   fontFamilyMonospace: "ui-monospace, 'Cascadia Mono', Menlo, 'DejaVu Sans Mono', monospace",
   headings: { fontWeight: '620' },
   components: {
-    // What is typed into, or chosen, has a border of 3:1; lines between things need none.
+    // Lines between things need no border of 3:1, as fields have it.
     Table: { defaultProps: { borderColor: 'var(--line)' } },
     Modal: {
       defaultProps: {
