@@ -47,6 +47,9 @@ const SENDER_TESTS = [
   ...['take-session-event', 'unknown-keys', 'uploads', 'verdicts', 'wake-up', 'writers-without-number'],
 ];
 
+/** A model that runs thousands of sequences would take seconds for each change; and all that is changed at once costs more. */
+const UNFIT = ['/model/', '/number-cost.'];
+
 /** Tests by the start of their path in `build/tests`. */
 const PACKAGES: Record<string, MutatedPackage> = {
   contracts: { mutate: ['libs/contracts/dist/**/*.js'], tests: ['libs/contracts/test/'], withTables: false },
@@ -98,9 +101,8 @@ export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<n
 }
 
 function withTests({ mutate, tests, ...rest }: MutatedPackage, only: string | undefined): MutatedPackage {
-  // A model that runs thousands of sequences would take seconds for each change.
   const isWanted = (file: string) =>
-    !file.includes('/model/') && tests.some((start) => file.startsWith(`build/tests/${start}`));
+    !UNFIT.some((part) => file.includes(part)) && tests.some((start) => file.startsWith(`build/tests/${start}`));
   const found = findTests({ long: false }).filter(isWanted);
   const lacking = tests.filter((start) => !found.some((file) => file.startsWith(`build/tests/${start}`)));
   if (lacking.length > 0)
