@@ -17,6 +17,7 @@ export const listDeliveries: Endpoint<ListQuery, Record<string, never>> = {
   path: '/webhooks/:webhookId/deliveries',
   bucket: 'webhooks',
   scope: 'webhooks',
+  readsMuch: true,
   ofWorkspace: true,
   query: Joi.object<ListQuery>({
     limit: Joi.number().integer().min(1).max(WEBHOOK_LIMITS.keptAttempts).default(50).description('How many.'),

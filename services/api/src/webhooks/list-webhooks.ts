@@ -12,6 +12,7 @@ export const listWebhooks: Endpoint<Nothing, Nothing> = {
   path: '/webhooks',
   bucket: 'webhooks',
   scope: 'webhooks',
+  readsMuch: true,
   ofWorkspace: true,
   query: Joi.object<Nothing>({}),
   body: noBody,
