@@ -1,5 +1,7 @@
+import { defer } from '@gateway/runtime/deferred';
 import { ensureDevice, setDefaultDevice } from '@gateway/store/devices/devices';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { addSender, linkDevice } from './support/device-owner.js';
 import { useTestApi } from './support/use-test-api.js';
@@ -45,17 +47,20 @@ describe('GET /messages and GET /devices', () => {
     const tokens = await Promise.all([api.newToken(), api.newToken()]);
     const { redis } = api.store;
     const read = redis.xrevrange.bind(redis);
+    const turn = defer<void>();
     let [running, most] = [0, 0];
     redis.xrevrange = (async (...args: Parameters<typeof read>) => {
       most = Math.max(most, ++running);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn.promise;
       return read(...args).finally(() => running--);
     }) as typeof read;
-    const twentyOf = (token: string) => Promise.all(Array.from({ length: 20 }, () => list(token)));
-    await twentyOf(tokens[0].value);
-    expect(most).to.equal(2);
-    await Promise.all(tokens.map(({ value }) => twentyOf(value)));
-    expect(most).to.be.within(3, 4);
+    const many = Array.from({ length: 20 }, () => list(tokens[0].value));
+    await eventually(() => running === 2);
+    const other = list(tokens[1].value);
+    await eventually(() => running === 3);
+    turn.resolve();
+    await Promise.all([...many, other]);
+    expect(most).to.equal(3);
   });
 
   it('filters by status, kind and device', async () => {
