@@ -199,6 +199,20 @@ describe('k8s/', function () {
     expect(advanced.horizontalPodAutoscalerConfig.behavior.scaleDown.stabilizationWindowSeconds).to.equal(1_800);
   });
 
+  it('has an autoscaler for each role whose work grows with its callers, by a share of what it asks for, and never fewer than two', () => {
+    const autoscalers = ofKind(rendered.production, 'HorizontalPodAutoscaler');
+    expect(autoscalers.map(({ metadata }) => metadata.name)).to.have.members(['api', 'events']);
+    for (const { spec } of autoscalers) {
+      expect(spec.minReplicas).to.equal(2);
+      expect(spec.maxReplicas).to.be.above(2);
+      const [{ resource }] = spec.metrics;
+      const [container] = containersOf(find(rendered.production, 'Deployment', spec.scaleTargetRef.name));
+      expect(container.resources.requests, 'of which the share is').to.have.property(resource.name);
+    }
+    for (const name of ['connection', 'dashboard'])
+      expect(find(rendered.production, 'Deployment', name).spec.replicas).to.equal(2);
+  });
+
   it('has the rules of deploy/', () => {
     const folder = join(ROOT, 'deploy');
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /rules\.yml$/.test(name));
