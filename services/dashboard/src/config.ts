@@ -39,7 +39,7 @@ export const dashboardSettings = Joi.object<DashboardConfig & { API_PORT: number
   ...gatewayKeys,
   ...paceKeys,
   API_PORT: port().default(3000),
-  DASHBOARD_PORT: port().custom(refuseOpsPort).default(3001),
+  DASHBOARD_PORT: port().custom(refuseOpsPort).custom(refuseApiPort).default(3001),
   DASHBOARD_URL: Joi.string().uri({ scheme: ['http', 'https'] }),
   DASHBOARD_ALLOW_HTTP: Joi.boolean().default(false),
   // After those that its rule looks at.
@@ -71,6 +71,15 @@ export function simulatorOf({ MESSENGER_URL, MESSENGER_TRUST }: PaceConfig): str
 /** The names by which only this machine knows itself. */
 export function isLoopback(hostname: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(hostname);
+}
+
+/** The API is on this machine unless its address says otherwise. */
+function refuseApiPort(number: number, helpers: Joi.CustomHelpers): number {
+  const { API_PORT: apiPort, API_URL: url } = helpers.state.ancestors[0] as Partial<
+    DashboardConfig & { API_PORT: number }
+  >;
+  if (url === undefined && number !== 0 && number === apiPort) throw new Error('must not be API_PORT');
+  return number;
 }
 
 function refusePlainHttp(host: string, helpers: Joi.CustomHelpers): string {

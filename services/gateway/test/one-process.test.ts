@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describeMetrics, METRIC_GROUPS } from '@gateway/gateway/metrics-document';
 import { ROLE_NAMES } from '@gateway/gateway/roles';
-import { addMetrics, combinationsOf, createMetrics } from '@gateway/runtime/process/metrics';
+import { addMetrics, combinationsOf, createMetrics, type MetricSpec } from '@gateway/runtime/process/metrics';
 import { ROOT } from '@gateway/scripts/paths';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { useGateway } from '@gateway/testkit/use-gateway';
@@ -59,13 +60,7 @@ describe('one process with all roles', () => {
     });
     expect({ status, stderr, stdout, error }).to.deep.equal({ status: 0, stderr: '', stdout: '', error: undefined });
     const series = new Set([...text.matchAll(/^(\w+(?:\{[^}]*\})?) /gm)].map(([, name]) => name));
-    for (const { name, type, ...spec } of METRICS) {
-      for (const labels of combinationsOf({ name, type, ...spec })) {
-        const inside = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
-        const suffix = type === 'histogram' ? '_count' : '';
-        expect(series).to.include(`${name}${suffix}${inside.length > 0 ? `{${inside.join(',')}}` : ''}`);
-      }
-    }
+    for (const name of METRICS.flatMap(seriesOf)) expect(series).to.include(name);
   });
 
   it('has in its metrics no label and no closed value that docs/metrics.md does not have', async () => {
@@ -85,18 +80,48 @@ describe('one process with all roles', () => {
 });
 
 describe('a role in a process of its own', () => {
-  it('starts, whichever it is, and ends when it is asked to', async () => {
+  it('starts, whichever it is, has all its metrics at 0 from the first scrape on, and ends when it is asked to', async () => {
     const space = await openRedisSpace();
     try {
       const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
       const ports = { API_PORT: '0', DASHBOARD_PORT: '0', PACE_PER_MINUTE: '20' };
       const started = await Promise.all(ROLE_NAMES.map((role) => ServiceProcess.start(role, { ...env, ...ports })));
+      const scrape = () => Promise.all(started.map((process) => process.metrics()));
+      expectAllAtZero(await scrape(), ({ of }) => of !== 'fleet');
+      // As soon as Redis was asked: until then a 0 would look like a counter that began anew.
+      await eventually(async () => expectAllAtZero(await scrape(), () => true) === undefined, { everyMs: 200 });
       expect(await Promise.all(started.map((process) => process.stop()))).to.deep.equal(ROLE_NAMES.map(() => true));
     } finally {
       await space.close();
     }
   });
 });
+
+/** Nothing has happened yet: of each metric every known value of its labels is there, and no counter has counted. */
+function expectAllAtZero(scrapes: readonly string[], isMeant: (spec: MetricSpec) => boolean): void {
+  const meant = Object.values(METRIC_GROUPS).flatMap((group) => Object.values(group).filter(isMeant));
+  const seen = new Set<string>();
+  for (const text of scrapes) {
+    const series = new Map([...text.matchAll(/^(\w+(?:\{[^}]*\})?) (\S+)$/gm)].map(([, name, value]) => [name, value]));
+    for (const spec of meant.filter(({ name }) => text.includes(`\n# TYPE ${name} `))) {
+      seen.add(spec.name);
+      for (const name of seriesOf(spec)) {
+        expect(series.get(name), name).not.to.equal(undefined);
+        const isOfStart = spec.type === 'gauge' || name.startsWith('gateway_redis_command');
+        if (!isOfStart) expect(series.get(name), name).to.equal('0');
+      }
+    }
+  }
+  expect([...seen]).to.have.members(meant.map(({ name }) => name));
+}
+
+/** Those that are known before; of a histogram their counts. */
+function seriesOf({ name, type, ...spec }: MetricSpec): string[] {
+  return combinationsOf({ name, type, ...spec }).map((labels) => {
+    const inside = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+    return `${name}${type === 'histogram' ? '_count' : ''}${inside.length > 0 ? `{${inside.join(',')}}` : ''}`;
+  });
+}
 
 describe('docs/metrics.md', () => {
   it('is what `npm run metrics` makes', () => {

@@ -53,6 +53,8 @@ describe('settings that contradict each other', () => {
     ],
     ['api', { API_PORT: '9090', OPS_PORT: '9090' }, 'API_PORT must not be OPS_PORT'],
     ['dashboard', { DASHBOARD_PORT: '9090', OPS_PORT: '9090' }, 'DASHBOARD_PORT must not be OPS_PORT'],
+    ['dashboard', { DASHBOARD_PORT: '3000' }, 'DASHBOARD_PORT must not be API_PORT'],
+    ['connection', { CREDENTIAL_KEYS: `k2:${'0b'.repeat(32)}` }, 'CREDENTIAL_KEYS must not have a key of CONTENT_KEYS'],
     [
       'api',
       { BODY_BUDGET_BYTES: String(2 ** 50) },
@@ -83,6 +85,14 @@ describe('settings that contradict each other', () => {
   it('may deny a part of what they allow', () => {
     const networks = { WEBHOOK_NETWORKS: '10.0.0.0/8', WEBHOOK_DENIED_NETWORKS: '10.1.0.0/16,::/0' };
     readConfig<object>(SETTINGS.events as never, { CONTENT_KEYS, ...networks });
+  });
+
+  it('may be those of an API on another machine, at the port of the console', () => {
+    readConfig<object>(SETTINGS.dashboard as never, {
+      CONTENT_KEYS,
+      DASHBOARD_PORT: '3000',
+      API_URL: 'http://api:3000',
+    });
   });
 
   it('may name any free port twice', () => {

@@ -31,13 +31,17 @@ export function addVersionMetrics(
   nowMs: () => number,
 ): void {
   let readAtMs = Number.NEGATIVE_INFINITY;
+  const readSometimes = () => {
+    if (nowMs() - readAtMs < REFRESH_MS) return;
+    readAtMs = nowMs();
+    void version.read().catch(() => undefined);
+  };
+  // For the first scrape.
+  readSometimes();
   const show =
     (readValue: (known: VersionInForce) => number | undefined) =>
     (each: { reset(): void; remove(): void; set(value: number): void }) => {
-      if (nowMs() - readAtMs >= REFRESH_MS) {
-        readAtMs = nowMs();
-        void version.read().catch(() => undefined);
-      }
+      readSometimes();
       each.reset();
       const value = version.known && readValue(version.known);
       if (value === undefined) each.remove();
