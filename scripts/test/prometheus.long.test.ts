@@ -3,7 +3,7 @@ import { makeNumbers } from '@gateway/testkit/phones';
 import type { ServiceProcess } from '@gateway/testkit/service-process';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
-import { readDashboards, readRuleFiles, readRules } from './support/read-queries.js';
+import { readDashboards, readRuleFiles, readRules, readScalingQuery } from './support/read-queries.js';
 import { type Prometheus, startPrometheus } from './support/start-prometheus.js';
 
 const ACCOUNT = '491700000071';
@@ -67,6 +67,10 @@ describe('a Prometheus that looks at two of each service, which send', function 
       if ((await ask(selector)).length === 0 && !EMPTY_WHEN_WELL.includes(selector)) empty.push(selector);
     }
     expect(empty).to.deep.equal([]);
+  });
+
+  it('tells KEDA of one linked device, and so of one sender to spare', async () => {
+    expect((await ask(readScalingQuery())).map(({ value }) => value[1])).to.deep.equal(['1001']);
   });
 
   it('sees no failures, and no reason for an alert', async () => {

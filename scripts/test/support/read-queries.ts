@@ -37,3 +37,10 @@ export function readDashboards(): Dashboard[] {
   const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
   return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Dashboard);
 }
+
+/** What KEDA asks Prometheus for the number of senders, without what says of which namespace: no cluster has put that into the metrics here. */
+export function readScalingQuery(): string {
+  const text = readFileSync(join(ROOT, 'k8s/components/keda/sender.yaml'), 'utf8');
+  const { spec } = parse(text) as { spec: { triggers: { metadata: { query: string } }[] } };
+  return spec.triggers[0]!.metadata.query.replace(/namespace="[^"]*",/, '');
+}

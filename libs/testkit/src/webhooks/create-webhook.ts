@@ -10,9 +10,10 @@ export async function createActiveWebhook(
   store: Store,
   url: string,
   workspace: Workspace = 'main',
+  settings: Partial<typeof DEFAULT_WEBHOOK_SETTINGS> = {},
 ): Promise<WebhookId> {
   const made = await createWebhook(store, workspace, {
-    settings: DEFAULT_WEBHOOK_SETTINGS,
+    settings: { ...DEFAULT_WEBHOOK_SETTINGS, ...settings },
     ...{ target: { url, headers: {} }, secrets: [{ secret: makeWebhookSecret('v1') }] },
   });
   if (made === 'full') throw new Error('full');

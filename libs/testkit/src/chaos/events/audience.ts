@@ -4,7 +4,7 @@ import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { postUntilAnswered } from '../client.js';
 import { Random } from '../random.js';
-import type { PromisedSend } from '../take-account.js';
+import type { Line, PromisedSend } from '../take-account.js';
 import { accountForEvents, type EventsAccount, recipientKey, type ToBeTold } from './account-for-events.js';
 import { Consumer } from './consumer.js';
 import { Receiver, type ReceiverKind } from './receiver.js';
@@ -121,9 +121,10 @@ export class Audience {
   }
 }
 
-async function readToBeTold(
+/** As Redis has it now. */
+export async function readToBeTold(
   store: Store,
-  sends: readonly PromisedSend[],
+  sends: readonly { line: Pick<Line, 'address'>; messageId: string; to: readonly string[] }[],
   written: ReadonlyMap<string, string>,
 ): Promise<ToBeTold> {
   const recipients = new Map<string, { to: string; status: string }>();
