@@ -220,7 +220,7 @@ async function isGathering(
 /** What is in the log behind a place: each event that is for the lane, and what is not for it. */
 async function* stepsAfter(store: Store, workspace: Workspace, { webhook, lane, after }: Place): AsyncGenerator<Step> {
   const { types, devices } = webhook.settings;
-  const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }) });
+  const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), leavesOutPassed: true });
   let former = after.entry;
   for (;;) {
     const found = await readLog(store, workspace, { entry: former, offset: 0 }, { limit: ENTRIES_AT_ONCE });

@@ -16,6 +16,8 @@ export interface EventFilter {
   types?: readonly string[];
   /** Of these devices only; without it of all, and of the workspace itself. */
   devices?: readonly DeviceId[];
+  /** Changes that were passed alone are left out of those that are told together: other types were asked for before. */
+  leavesOutPassed?: boolean;
 }
 
 export interface RenderedEvent {
@@ -75,8 +77,9 @@ export function entryReader(
   // That something is missing is told to all.
   const wanted = new Set([...(filter.types ?? DEFAULT_TYPES), 'events.gap']);
   const sends = new SendsOfEvents(store);
+  const { leavesOutPassed = false } = filter;
   return async function* (entry, taken) {
-    if (isWanted(entry, filter)) yield* eachOfEntry({ store, workspace, sends, wanted, taken }, entry);
+    if (isWanted(entry, filter)) yield* eachOfEntry({ store, workspace, sends, wanted, taken, leavesOutPassed }, entry);
   };
 }
 
@@ -92,6 +95,7 @@ interface Rendering {
   wanted: ReadonlySet<string>;
   /** Of this entry. */
   taken: number;
+  leavesOutPassed: boolean;
 }
 
 /** An event, and how far one is in its entry who has it: the same number whatever types are asked for. */
@@ -131,7 +135,7 @@ async function countMissing({ workspace, sends, wanted }: Rendering, entry: Logg
 }
 
 async function* eachOfChanges(
-  { workspace, sends, wanted, taken }: Rendering,
+  { workspace, sends, wanted, taken, leavesOutPassed }: Rendering,
   entry: LoggedEntry,
   { part: { changes }, before }: { part: EventPart & { kind: 'changes' }; before: number },
 ): AsyncGenerator<EntryEvent> {
@@ -146,9 +150,8 @@ async function* eachOfChanges(
     const some = changes.slice(from, from + MOST_ROWS);
     const end = before + 2 * (from + some.length);
     const ends = some.map((_, i) => before + 2 * (from + i) + 1);
-    // Who asked for other types before, and was told some of them alone, is told the others.
-    const isTold = (i: number) => areTogether && !areTwice && ends[i]! <= taken;
-    const told = some.filter(({ status }, i) => (areTogether ? !isTold(i) : wanted.has(`${name}.${status}`)));
+    const isPassed = (i: number) => leavesOutPassed && areTogether && !areTwice && ends[i]! <= taken;
+    const told = some.filter(({ status }, i) => (areTogether ? !isPassed(i) : wanted.has(`${name}.${status}`)));
     if (end <= taken || told.length === 0) continue;
     const rows = await sends.describe(address, send, { changes: told, atMs: entry.atMs });
     for (const [i, row] of rows.entries()) {
