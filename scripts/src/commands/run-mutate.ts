@@ -52,7 +52,17 @@ const UNFIT = ['/model/', '/number-cost.'];
 
 /** Tests by the start of their path in `build/tests`. */
 const PACKAGES: Record<string, MutatedPackage> = {
-  contracts: { mutate: ['libs/contracts/dist/**/*.js'], tests: ['libs/contracts/test/'], withTables: false },
+  contracts: {
+    mutate: ['libs/contracts/dist/**/*.js'],
+    // Some layouts have their tests where they are used.
+    tests: [
+      'libs/contracts/test/',
+      ...['activity', 'console', 'delete-workspace', 'owner-questions', 'totals'].map(
+        (file) => `libs/store/test/${file}.test.js`,
+      ),
+    ],
+    withTables: false,
+  },
   fleet: { mutate: ['libs/fleet/dist/**/*.js'], tests: ['libs/fleet/test/'], withTables: false },
   store: { mutate: ['libs/store/dist/**/*.js'], tests: ['libs/store/test/'], withTables: false },
   codes: {

@@ -158,12 +158,4 @@ describe('the desk of questions', () => {
     desk.look();
     await eventually(() => failed[0] instanceof FencedError);
   });
-
-  it('leaves what is asked once it has stopped to the next owner', async () => {
-    desk.stop();
-    await askOwner(space.store, ADDRESS, { id: 'q', question: { kind: 'contacts', numbers: ['447700900001'] } });
-    desk.look();
-    // Its step would have been sent before.
-    expect(await space.store.redis.exists(questionsKey())).to.equal(1);
-  });
 });
