@@ -69,7 +69,7 @@ describe('the account of what a chaos run told', () => {
   });
 
   it('is right only if all of it is', () => {
-    const result = { ...right, altered: 0, written: 1, requests: 1, repeats: 0, consumerKills: 1 };
+    const result = { ...right, altered: 0, written: 1, requests: 1, repeats: 0, putAside: 0, consumerKills: 1 };
     expect(isToldRight(result)).to.equal(true);
     for (const wrong of ['lost', 'invented', 'disordered', 'duplicates', 'altered']) {
       expect(isToldRight({ ...result, [wrong]: 1 }), wrong).to.equal(false);

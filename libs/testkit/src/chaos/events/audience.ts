@@ -1,6 +1,9 @@
-import { sleep } from '@gateway/runtime/clock';
+import { WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { listParked } from '@gateway/store/webhooks/delivering/parked';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { postUntilAnswered } from '../client.js';
 import { Random } from '../random.js';
@@ -16,6 +19,8 @@ export interface AudienceResult extends EventsAccount {
   requests: number;
   repeats: number;
   altered: number;
+  /** Events that were put aside for webhooks when all was left alone. */
+  putAside: number;
   /** Deaths of those who read over the API. */
   consumerKills: number;
 }
@@ -23,6 +28,11 @@ export interface AudienceResult extends EventsAccount {
 /** Nothing is lost, invented, out of order, told twice, or repeated in other words. */
 export function isToldRight({ lost, invented, disordered, duplicates, altered }: AudienceResult): boolean {
   return lost + invented + disordered + duplicates + altered === 0;
+}
+
+interface Endpoint {
+  receiver: Receiver;
+  id: WebhookId;
 }
 
 interface Member {
@@ -40,7 +50,7 @@ export class Audience {
   readonly written = new Map<string, string>();
 
   private constructor(
-    private readonly receivers: readonly Receiver[],
+    private readonly endpoints: readonly Endpoint[],
     private readonly consumers: readonly Consumer[],
   ) {}
 
@@ -51,10 +61,13 @@ export class Audience {
     const scopes = ['events', 'webhooks'] as const;
     const makeToken = () => createApiToken(store, 'main', { name: 'audience', scopes: [...scopes] });
     const { value: token } = await makeToken();
-    const receivers = await Promise.all(kinds.map((kind, i) => Receiver.start(kind, new Random(seed + i))));
-    for (const { url } of receivers) {
-      const made = await postUntilAnswered(bases, '/webhooks', { token, body: { url, gatherSeconds: 1 } });
-      const { webhookId } = made.body;
+    const endpoints: Endpoint[] = [];
+    for (const [i, kind] of kinds.entries()) {
+      const receiver = await Receiver.start(kind, new Random(seed + i));
+      const body = { url: receiver.url, gatherSeconds: 1 };
+      const made = await postUntilAnswered(bases, '/webhooks', { token, body });
+      const webhookId = String(made.body.webhookId);
+      endpoints.push({ receiver, id: webhookId });
       const tested = await postUntilAnswered(bases, `/webhooks/${webhookId}/test`, { token, body: {} });
       if (tested.body.webhookStatus !== 'active') throw new Error(`webhook: ${JSON.stringify([made, tested])}`);
     }
@@ -66,7 +79,7 @@ export class Audience {
     const consumers = (['pull', 'stream'] as const).map(
       (kind, i) => new Consumer(kind, { ...deps, token: tokens[kind], random: new Random(seed + 100 + i) }),
     );
-    return new Audience(receivers, consumers);
+    return new Audience(endpoints, consumers);
   }
 
   /** All is left alone, and what is on its way arrives; then each is asked what it was told. */
@@ -75,7 +88,8 @@ export class Audience {
     sends: readonly PromisedSend[],
     say: (line: string) => void,
   ): Promise<AudienceResult> {
-    for (const each of [...this.receivers, ...this.consumers]) each.heal();
+    for (const each of [...this.#receivers(), ...this.consumers]) each.heal();
+    const putAside = await this.#replayParked(store);
     let least = Number.POSITIVE_INFINITY;
     let sinceMs = performance.now();
     for (;;) {
@@ -83,16 +97,32 @@ export class Audience {
       const members = this.#members(toBeTold, () => {});
       const lost = sum(members.map(({ told }) => told())).lost;
       if (lost < least) [least, sinceMs] = [lost, performance.now()];
-      if (lost === 0 || performance.now() - sinceMs > NO_NEWS_MS) return this.#result(toBeTold, say);
+      if (lost === 0 || performance.now() - sinceMs > NO_NEWS_MS) return this.#result(toBeTold, { putAside, say });
       await sleep(LOOK_MS);
+      await this.#replayParked(store);
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.receivers, ...this.consumers].map((each) => each.close()));
+    await Promise.all([...this.#receivers(), ...this.consumers].map((each) => each.close()));
   }
 
-  #result(toBeTold: ToBeTold, say: (line: string) => void): AudienceResult {
+  readonly #receivers = () => this.endpoints.map(({ receiver }) => receiver);
+
+  /** As an operator would: each has a clock of its own otherwise. Answers how many there were. */
+  async #replayParked(store: Store): Promise<number> {
+    let count = 0;
+    for (const { id } of this.endpoints) {
+      const place = { workspace: 'main', id };
+      const parked = await listParked(store, place, { limit: WEBHOOK_LIMITS.maxParked });
+      const ids = parked.flatMap(({ events }) => events.map((event) => event.id));
+      if (ids.length > 0) await replayWebhook(store, place, { ids }, systemClock.nowMs());
+      count += ids.length;
+    }
+    return count;
+  }
+
+  #result(toBeTold: ToBeTold, { putAside, say }: { putAside: number; say: (line: string) => void }): AudienceResult {
     const members = this.#members(toBeTold, say);
     const accounts = members.map(({ name, told }) => {
       const account = told();
@@ -100,19 +130,21 @@ export class Audience {
       return account;
     });
     const total = sum(accounts);
-    const count = (of: 'requests' | 'repeats' | 'altered') => this.receivers.reduce((all, each) => all + each[of], 0);
+    const count = (of: 'requests' | 'repeats' | 'altered') =>
+      this.#receivers().reduce((all, each) => all + each[of], 0);
     return {
       ...total,
       lost: total.lost + this.consumers.reduce((all, { gone }) => all + gone, 0),
       ...{ written: this.written.size, requests: count('requests'), repeats: count('repeats') },
       altered: count('altered'),
+      putAside,
       consumerKills: this.consumers.reduce((all, { kills }) => all + kills, 0),
     };
   }
 
   /** A dead endpoint is told nothing: it is only to be in no one's way. */
   #members(toBeTold: ToBeTold, say: (line: string) => void): Member[] {
-    const living = [...this.receivers.filter(({ kind }) => kind !== 'dead'), ...this.consumers];
+    const living = [...this.#receivers().filter(({ kind }) => kind !== 'dead'), ...this.consumers];
     return living.map(({ kind, events }) => ({
       name: kind,
       told: () =>

@@ -6,12 +6,12 @@ import type { Random } from '../random.js';
 
 /**
  * `honest` takes all. `flaky` refuses every third request, drops connections, and answers some when no one listens any more.
- * `dead` passes its test and takes nothing after that.
+ * `picky` refuses all that names one recipient. `dead` passes its test and takes nothing after that.
  */
-export const RECEIVER_KINDS = ['honest', 'flaky', 'dead'] as const;
+export const RECEIVER_KINDS = ['honest', 'flaky', 'picky', 'dead'] as const;
 export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
 
-type Answer = 'take' | 'refuse' | 'drop' | 'late';
+type Answer = 'take' | 'refuse' | 'dislike' | 'drop' | 'late';
 
 const REFUSED = 0.3;
 const DROPPED = 0.05;
@@ -30,6 +30,8 @@ export class Receiver {
   altered = 0;
   readonly #bodies = new Map<string, string>();
   readonly #taken = new Set<string>();
+  /** The first recipient that a `picky` one hears of. */
+  #disliked: string | undefined;
   #failures = 0;
   #isHealed = false;
 
@@ -69,8 +71,9 @@ export class Receiver {
     const body = Buffer.concat(pieces).toString();
     const event = JSON.parse(body) as GatewayEvent;
     this.#note(id, body);
-    const answer = event.type === 'webhook.test' ? 'take' : this.#choose();
+    const answer = event.type === 'webhook.test' ? 'take' : this.#choose(body);
     if (answer === 'drop') return void response.destroy();
+    if (answer === 'dislike') return void response.writeHead(400).end();
     if (answer === 'refuse') return void response.writeHead(500).end();
     if (!this.#taken.has(id)) this.events.push(event);
     this.#taken.add(id);
@@ -86,7 +89,11 @@ export class Receiver {
     this.#bodies.set(id, before ?? body);
   }
 
-  #choose(): Answer {
+  #choose(body: string): Answer {
+    if (this.kind === 'picky' && !this.#isHealed) {
+      this.#disliked ??= /"to":"\d+"/.exec(body)?.[0];
+      return this.#disliked !== undefined && body.includes(this.#disliked) ? 'dislike' : 'take';
+    }
     if (this.kind === 'dead') return this.random.next() < 0.5 ? 'refuse' : 'drop';
     if (this.kind === 'honest' || this.#isHealed || this.#failures === FAILURES_IN_A_ROW) {
       this.#failures = 0;
