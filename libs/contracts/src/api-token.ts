@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { toBase32 } from './base32.js';
 
@@ -47,14 +47,14 @@ export function parseApiToken(token: string): { keyId: string } | undefined {
 }
 
 /** Compares in constant time. */
-export function matchesHash(token: string, hash: string): boolean {
-  const expected = Buffer.from(hash, 'hex');
+export function matchesHash(token: string, stored: string): boolean {
+  const expected = Buffer.from(stored, 'hex');
   const actual = hashToken(token);
   return expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
 function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
 }
 
 function checksum(keyId: string, secret: string): string {

@@ -56,7 +56,7 @@ export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
       release();
     };
     try {
-      const after = await startReading({ ...call, query: { after: goOnAt(call) } }, deps);
+      const after = await startReading({ workspace: call.workspace, query: { after: goOnAt(call) } }, deps);
       const filter = { ...filterOf(call), limit: PAGE };
       const first = await readPage(call, deps, after, filter);
       const file = Readable.from(tell(call, deps, { first, filter, bell }), { highWaterMark: 1 });

@@ -55,8 +55,9 @@ export class RedisHeadroom {
   #askedAtMs = 0;
   #known: Capacity | undefined;
   readonly #taken = new Set<Taken>();
-  /** Messages of these, by workspace, in each shard. */
+  /** Messages of these, by workspace: in each shard, and in all of them. */
   readonly #unseen = Array.from({ length: SHARDS }, () => new Shares());
+  readonly #unseenInAll = new Shares();
 
   constructor(read: () => Promise<Capacity>, clock: Clock) {
     this.#read = read;
@@ -92,17 +93,19 @@ export class RedisHeadroom {
     const room = roomFor(capacity, address);
     if (!this.#fits(room, use, messages)) throw noRoom();
     const { workspace } = address;
-    const free = this.#freeMessages(room, use);
-    const ofWorkspace = this.#promised(room, workspace);
-    const isShared = room.limitBytes > 0 && use === 'list';
-    if (isShared && ofWorkspace + messages > (free + ofWorkspace) * WORKSPACE_SHARE) throw noRoom();
-    const most = capacity.backlogLimits?.get(workspace) ?? Number.POSITIVE_INFINITY;
-    if (use !== 'urgent' && this.#promised(capacity, workspace) + messages > most) throw noRoom();
+    const free = room.limitBytes === 0 ? 0 : this.#freeMessages(room, use);
+    if (room.limitBytes > 0 && use === 'list') {
+      const ofWorkspace = this.#promised(room, workspace);
+      if (ofWorkspace + messages > (free + ofWorkspace) * WORKSPACE_SHARE) throw noRoom();
+    }
+    const most = capacity.backlogLimits?.get(workspace);
+    const isBounded = most !== undefined && use !== 'urgent';
+    if (isBounded && this.#promised(capacity, workspace) + messages > most) throw noRoom();
     const taken: Taken = { address, messages, isWritten: false };
     this.#taken.add(taken);
-    this.#unseenAt(address).add(workspace, messages);
+    this.#count(address, messages);
     try {
-      return await write(room.limitBytes === 0 ? 0 : Math.ceil(free));
+      return await write(Math.ceil(free));
     } catch (thrown) {
       if (thrown instanceof ApiError) this.#forget(taken);
       throw thrown;
@@ -138,22 +141,19 @@ export class RedisHeadroom {
     const ofShards = this.#known?.ofShards;
     // The fullest node counts with all that waits: what belongs to no device may lie on any.
     const isOfNode = ofShards?.includes(room);
-    let promised =
-      workspace === undefined ? sum(room.queuedMessages.values()) : (room.queuedMessages.get(workspace) ?? 0);
-    for (const [shard, shares] of this.#unseen.entries()) {
-      if (isOfNode && ofShards?.[shard] !== room) continue;
-      promised += workspace === undefined ? shares.all : shares.of(workspace);
-    }
-    return promised;
+    const unseen = isOfNode ? this.#unseen.filter((_, shard) => ofShards?.[shard] === room) : [this.#unseenInAll];
+    if (workspace === undefined) return sum(room.queuedMessages.values()) + sum(unseen.map(({ all }) => all));
+    return (room.queuedMessages.get(workspace) ?? 0) + sum(unseen.map((shares) => shares.of(workspace)));
   }
 
-  #unseenAt(address: DeviceAddress): Shares {
-    return this.#unseen[shardOf(address)]!;
+  #count(address: DeviceAddress, messages: number): void {
+    this.#unseen[shardOf(address)]!.add(address.workspace, messages);
+    this.#unseenInAll.add(address.workspace, messages);
   }
 
   #forget(taken: Taken): void {
     const { address, messages } = taken;
-    if (this.#taken.delete(taken)) this.#unseenAt(address).add(address.workspace, -messages);
+    if (this.#taken.delete(taken)) this.#count(address, -messages);
   }
 
   #capacity(): Promise<Capacity> {

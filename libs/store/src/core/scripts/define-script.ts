@@ -99,14 +99,32 @@ export function defineScript<const K extends string, A extends Record<string, Wr
   definition: Definition<K, A, R> & { isFenced?: never },
 ): Step<Input<K, A>, R>;
 export function defineScript(definition: AnyDefinition): unknown {
-  const { name, whenFull, isFenced = false, repliesBytes = false, keys } = definition;
+  const { name, whenFull, isFenced = false, repliesBytes = false, keys, args, reply } = definition;
   if (scripts.has(name)) throw new Error(`two definitions of ${name}`);
   const lua = writeLua(definition);
   const sha = createHash('sha1').update(lua).digest('hex');
   scripts.set(name, { name, whenFull, isFenced, keys, repliesBytes, lua, sha });
-  if (!isFenced) return (host: ScriptHost, input: Record<string, unknown>) => call(definition, host, input);
-  return (host: ScriptHost, { address, token }: ScriptOwner, input: Record<string, unknown>) =>
-    call(definition, host, input, { ...ownerKeys(host.space, address, token), token });
+  const step = { name, reply, keys: places(keys), args: places(Object.keys(args), args) };
+  if (!isFenced) return (host: ScriptHost, input: Record<string, unknown>) => call(step, host, input);
+  return (host: ScriptHost, { address, token }: ScriptOwner, input: Record<string, unknown>) => {
+    const { owner, session } = ownerKeys(host.space, address, token);
+    return call(step, host, input, { keys: [owner, session], args: [token] });
+  };
+}
+
+interface Place {
+  name: string;
+  isRest: boolean;
+  write: WriteArgument | undefined;
+}
+
+/** Where the input of a step has its keys, or its arguments. */
+function places(names: readonly string[], args: Record<string, WriteArgument> = {}): Place[] {
+  return names.map((given) => ({
+    name: given.replace(/^\.\.\.|\?$/g, ''),
+    isRest: given.startsWith('...'),
+    write: args[given],
+  }));
 }
 
 /** The whole text of a script: names for its keys and arguments, its checks, and its file with all that this asks for. */
@@ -135,26 +153,29 @@ function ownerKeys(space: KeySpace, address: DeviceAddress, token: string): { ow
   return { owner: deviceKeys(space, address).owner, session: sessionKey(space, { shard: shardOf(address), id }) };
 }
 
+/** @param fence what comes before its own keys and arguments. */
 async function call(
-  { name, keys, args, reply }: AnyDefinition,
+  { name, keys, args, reply }: { name: string; keys: Place[]; args: Place[]; reply: ReadReply<unknown> },
   host: ScriptHost,
   input: Record<string, unknown>,
-  fence?: { owner: string; session: string; token: string },
+  fence: { keys: string[]; args: ScriptArgument[] } = { keys: [], args: [] },
 ): Promise<unknown> {
-  const places = keys.flatMap((key) => {
-    if (key.startsWith('...')) return input[key.slice(3)] as string[];
-    const place = input[key.replace('?', '')] as string | undefined;
-    return place === undefined ? [] : [place];
-  });
-  const values = Object.entries(args).flatMap(([arg, write]) =>
-    arg.startsWith('...') ? (input[arg.slice(3)] as never[]).map(write) : [write(input[arg] as never)],
-  );
+  take(keys, input, fence.keys);
+  take(args, input, fence.args);
   try {
-    if (!fence) return reply(await host.run(name, places, values));
-    const { owner, session, token } = fence;
-    return reply(await host.run(name, [owner, session, ...places], [token, ...values]));
+    return reply(await host.run(name, fence.keys, fence.args));
   } catch (thrown) {
     throw toRefusal(name, thrown) ?? thrown;
+  }
+}
+
+/** A key that was left out has no place; an argument always has one. */
+function take(places: readonly Place[], input: Record<string, unknown>, into: ScriptArgument[]): void {
+  for (const { name, isRest, write } of places) {
+    const given = input[name];
+    if (isRest) for (const each of given as never[]) into.push(write ? write(each) : each);
+    else if (write) into.push(write(given as never));
+    else if (given !== undefined) into.push(given as string);
   }
 }
 

@@ -51,9 +51,11 @@ export class BodyReader {
   }
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return JSON.parse(UTF8.decode(bytes));
   } catch {
     // The parser's own message quotes the body.
     throw new ApiError('invalid_request', { details: [{ path: [], message: 'must be valid JSON in UTF-8' }] });

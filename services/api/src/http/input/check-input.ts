@@ -20,12 +20,21 @@ const MAX_NAME_CHARACTERS = 100;
 export function inputCheck<Value>(plain: ObjectSchema<Value>): (input: unknown) => Checked<Value> {
   const schema = plain.prefs({ abortEarly: false, errors: { label: false }, messages: MESSAGES });
   const known = namesOf(plain);
-  return (input) => {
+  const check = (input: unknown): Checked<Value> => {
     const { value, error } = schema.validate(dropExcessNames(known, input));
     const details = [...refuseProto(input, []), ...(error?.details ?? []).map(toDetail)];
     if (details.length === 0) return { value: value as Value, details: [] };
     return { value: undefined, details: details.slice(0, LIMITS.maxValidationDetails) };
   };
+  // Query or body of most requests: for many endpoints that is all there can be.
+  const { value: ofNothing } = check({});
+  return (input) => (isEmpty(input) && isEmpty(ofNothing) ? { value: {} as Value, details: [] } : check(input));
+}
+
+function isEmpty(input: unknown): boolean {
+  if (!isObject(input)) return false;
+  for (const _name in input) return false;
+  return true;
 }
 
 /** A rule about the whole body that asks for one of several fields has no path of its own: it names them. */

@@ -75,8 +75,10 @@ function isPlain(req: Request): boolean {
 }
 
 function isJson(req: Request): boolean {
+  const written = req.headers['content-type'] ?? '';
+  if (written === 'application/json') return true;
   try {
-    const type = new MIMEType(req.get('content-type') ?? '');
+    const type = new MIMEType(written);
     const charset = type.params.get('charset')?.toLowerCase() ?? 'utf-8';
     return type.essence === 'application/json' && (charset === 'utf-8' || charset === 'utf8');
   } catch {

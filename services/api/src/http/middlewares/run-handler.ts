@@ -1,5 +1,8 @@
+import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
+import type { Logger } from '@gateway/runtime/logs/logger';
 import { recordAudit } from '@gateway/store/console/audit';
 import { readDefaultDevice } from '@gateway/store/devices/devices';
+import type { ApiToken } from '@gateway/store/workspace/api-tokens';
 import type { Request, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import type { DeviceStates } from '../../devices/device-states.js';
@@ -14,13 +17,15 @@ import type { Step } from './step.js';
 export function runHandler<Query, Body>(endpoint: Endpoint<Query, Body>, deps: ApiDeps, states: DeviceStates): Step {
   return async (req, res) => {
     try {
-      const call = await toCall<Query, Body>(req, res, deps, states);
+      const found = addressFor(deps, localsOf(res).token!);
+      const address = found instanceof Promise ? await found : found;
+      const call = new RequestCall<Query, Body>(req, res, address, { deps, states });
       const handle = () => endpoint.handle(call, deps);
       const given = await (endpoint.readsMuch ? readInTurn(call, handle) : handle());
       if ('file' in given) return await sendFile(res, given, call.logger);
-      const { body, audit, ...answer } = given;
+      const { status, headers, body, audit } = given;
       if (audit) await writeAudit(audit, res, deps);
-      sendAnswer(res, { ...answer, body: { success: true, ...body } });
+      sendAnswer(res, { status, body: { success: true, ...body }, ...(headers && { headers }) });
     } finally {
       localsOf(res).endSteps?.();
     }
@@ -37,48 +42,71 @@ async function writeAudit(audit: NonNullable<Answer['audit']>, res: Response, de
   );
 }
 
-async function toCall<Query, Body>(
-  req: Request,
-  res: Response,
-  deps: ApiDeps,
-  states: DeviceStates,
-): Promise<Call<Query, Body>> {
-  const locals = localsOf(res);
-  const { requestId, query, body, idempotencyKey } = locals;
-  const token = locals.token!;
-  const { workspace } = token;
-  const address = { workspace, device: token.device ?? (await readDefaultDevice(deps.store, workspace)) };
-  return {
-    requestId,
-    workspace,
-    address,
-    token,
-    params: req.params as Record<string, string>,
-    query: query as Query,
-    body: body as Body,
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    lastEventId: req.get('last-event-id'),
-    readState() {
+/** Without a round trip for a token of a device. */
+function addressFor({ store }: ApiDeps, { workspace, device }: ApiToken): DeviceAddress | Promise<DeviceAddress> {
+  if (device !== undefined) return { workspace, device };
+  return readDefaultDevice(store, workspace).then((found) => ({ workspace, device: found }));
+}
+
+/** Not a literal: what has accessors of its own costs as much as a check. */
+class RequestCall<Query, Body> implements Call<Query, Body> {
+  readonly #res: Response;
+  readonly #deps: ApiDeps;
+  readonly requestId: string;
+  readonly workspace: Workspace;
+  readonly token: ApiToken;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly idempotencyKey?: string;
+  readonly lastEventId: string | undefined;
+  readonly trace: string | undefined;
+  readonly readState: Call<Query, Body>['readState'];
+  readonly noteSend: () => void;
+  readonly inTurn: Call<Query, Body>['inTurn'];
+
+  constructor(
+    req: Request,
+    res: Response,
+    readonly address: DeviceAddress,
+    { deps, states }: { deps: ApiDeps; states: DeviceStates },
+  ) {
+    const locals = localsOf(res);
+    this.#res = res;
+    this.#deps = deps;
+    this.requestId = locals.requestId;
+    this.token = locals.token!;
+    this.workspace = this.token.workspace;
+    this.params = req.params as Record<string, string>;
+    this.query = locals.query as Query;
+    this.body = locals.body as Body;
+    if (locals.idempotencyKey !== undefined) this.idempotencyKey = locals.idempotencyKey;
+    this.lastEventId = req.get('last-event-id');
+    this.trace = locals.trace;
+    this.readState = () => {
       locals.state ??= states.read(address);
       return locals.state;
-    },
-    // Made for the few that ask: most requests neither wait nor log.
-    get signal() {
-      locals.signal ??= AbortSignal.any([whenGone(res), deps.stopping]);
-      return locals.signal;
-    },
-    get logger() {
-      return deps.logger.child({ requestId });
-    },
-    trace: locals.trace,
-    noteSend() {
+    };
+    this.noteSend = () => {
       locals.madeSend = true;
-    },
-    inTurn: (step) => inTurn(res, step),
-    get account() {
-      return accountOf(res, deps.bodies);
-    },
-  };
+    };
+    this.inTurn = (step) => inTurn(res, step);
+  }
+
+  // Made for the few that ask: most requests neither wait nor log.
+  get signal(): AbortSignal {
+    const locals = localsOf(this.#res);
+    locals.signal ??= AbortSignal.any([whenGone(this.#res), this.#deps.stopping]);
+    return locals.signal;
+  }
+
+  get logger(): Logger {
+    return this.#deps.logger.child({ requestId: this.requestId });
+  }
+
+  get account(): Call<Query, Body>['account'] {
+    return accountOf(this.#res, this.#deps.bodies);
+  }
 }
 
 function whenGone(res: Response): AbortSignal {

@@ -12,7 +12,7 @@ export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): Ste
   const checkQuery = inputCheck(endpoint.query);
   const checkBody = inputCheck(endpoint.body);
   const check = (req: Request, res: Response) => {
-    const { token: _checkedBefore, ...given } = req.query;
+    const { token: _checkedBefore, ...given } = req.url.includes('?') ? req.query : {};
     const query = checkQuery(given);
     const body = checkBody(req.body ?? (req.body === null ? null : {}));
     const idempotencyKey = endpoint.idempotent && req.get('idempotency-key');
@@ -20,7 +20,10 @@ export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): Ste
     if (details.length > 0) {
       throw new ApiError('invalid_request', { details: details.slice(0, LIMITS.maxValidationDetails) });
     }
-    Object.assign(localsOf(res), { query: query.value, body: body.value, idempotencyKey });
+    const locals = localsOf(res);
+    locals.query = query.value;
+    locals.body = body.value;
+    locals.idempotencyKey = idempotencyKey;
   };
   return (req, res) => (localsOf(res).isLarge ? inTurn(res, () => check(req, res)) : check(req, res));
 }
