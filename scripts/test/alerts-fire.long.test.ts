@@ -173,8 +173,14 @@ describe('alerts, when what they are about happens', function () {
     await gateway.scan(LATE, body.qrCode, 'late');
     await fires('GatewayNetworkUntrusted');
     const hung = gateway.senders.filter((sender) => sender !== odd);
+    const sessions = () => space.store.redis.keys(`${space.prefix}:*:session:sender-*`);
+    const before = await sessions();
     for (const sender of hung) sender.signal('SIGSTOP');
     await eventually(async () => (await listMembers(space.store)).length === 1);
+    await eventually(async () => {
+      const left = await sessions();
+      return before.some((session) => !left.includes(session));
+    });
     for (const sender of hung) sender.signal('SIGCONT');
     await fires('GatewayLostSessions');
     await odd.kill();
