@@ -1,11 +1,13 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { SessionEvent } from '@gateway/messenger/session/session-events';
-import { FencedError } from '@gateway/runtime/errors';
+import { FencedError, GatewayError } from '@gateway/runtime/errors';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { takeSessionEvent } from '@gateway/sender/device/take-session-event';
 import type { DeviceScheduler } from '@gateway/sender/scheduling/device-scheduler';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import { readInbound } from '@gateway/store/inbound/received-messages';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
@@ -84,6 +86,27 @@ describe('what a session reports', () => {
     expect(await findOptOut(stage.space.store, 'main', ADA)).to.include({ source: 'reply' });
     await session.report(message({ phone: ADA }, 'START'));
     expect(await findOptOut(stage.space.store, 'main', ADA)).to.equal(undefined);
+  });
+
+  it('is written again until replicas have it, before the network hears that it arrived', async () => {
+    const { store } = stage;
+    const confirm = store.confirmWrites;
+    let asked = 0;
+    const lost = () => store.redis.del(deviceKeys(store.space, stage.ownership.address).received);
+    // A master that is cut off takes the message, and is not the master afterwards.
+    store.confirmWrites = async () => {
+      if (++asked > 2) return;
+      await lost();
+      throw new GatewayError({ code: 'not_confirmed', message: 'a replica has left' });
+    };
+    try {
+      await session.report(message({ phone: ADA }, 'hello'));
+    } finally {
+      store.confirmWrites = confirm;
+    }
+    const wanted = { platformId: '1', nowMs: stage.clock.nowMs() };
+    expect(await readInbound(store, stage.ownership.address, wanted)).to.include({ text: 'hello' });
+    expect([asked, stage.failed]).to.deep.equal([3, []]);
   });
 
   it('lets go who wrote, where strangers are held', async () => {

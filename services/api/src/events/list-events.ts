@@ -51,7 +51,7 @@ export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
         nextCursor: Joi.string().required(),
       }),
     },
-    errors: ['events_gone'],
+    errors: ['events_gone', 'not_confirmed'],
   },
 
   async handle(call, deps) {

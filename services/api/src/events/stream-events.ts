@@ -43,7 +43,7 @@ export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
       'The same as server-sent events: `id` is the cursor, `event` the type, `data` the event. A client that connects again with `Last-Event-ID`, as ' +
       `browsers do, misses nothing. ${LIMITS.eventWaitsPerToken} streams of a token at a time, waiting calls included. It ends when the token is revoked, and for a client that takes 30 seconds for one event.`,
     answer: { status: 200, description: 'A stream without an end.', body: Joi.object({}), isStream: true },
-    errors: ['events_gone'],
+    errors: ['events_gone', 'not_confirmed'],
   },
 
   async handle(call, deps) {

@@ -4,6 +4,7 @@ import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import type { DeviceDeps } from '../deps.js';
 import type { DeviceSocket } from './device-socket.js';
 import type { DeviceWork } from './device-work.js';
+import { keepSurely } from './keep-surely.js';
 import { recordLateRefusal, recordReceipt } from './receipts.js';
 
 export interface EventDeps extends DeviceDeps {
@@ -51,10 +52,10 @@ export function takeSessionEvent(deps: EventDeps, event: SessionEvent): void | P
 
 function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
   const { store, ownership, clock, metrics, work } = deps;
-  const recorded = recordIncoming(store, ownership, { message, nowMs: clock.nowMs() }).then((change) => {
-    if (!change) return;
-    metrics.countOptOutReply(change);
-    work.scheduler.optOutsChanged();
+  const record = () => recordIncoming(store, ownership, { message, nowMs: clock.nowMs() });
+  const recorded = keepSurely(deps, record).then(({ result: change, isRepeat }) => {
+    if (change) metrics.countOptOutReply(change);
+    if (change || isRepeat) work.scheduler.optOutsChanged();
   });
   work.scheduler.metPerson(message);
   return orEnd(deps, recorded);
@@ -63,7 +64,10 @@ function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
 /** The network repeats unconfirmed receipts, so they survive the end of this process. */
 function takeReceipt(deps: EventDeps, receipt: ReceiptEvent['receipt']): Promise<void> {
   deps.metrics.countReceipts(receipt.kind, receipt.platformIds.length);
-  return orEnd(deps, recordReceipt(deps, receipt));
+  return orEnd(
+    deps,
+    keepSurely(deps, () => recordReceipt(deps, receipt)).then(() => {}),
+  );
 }
 
 function takeLateRefusal(deps: EventDeps, refusal: LateRefusal): void {

@@ -1,5 +1,6 @@
 import type { LogPlace } from '@gateway/contracts/events/cursor';
 import type { Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Store } from '../../core/store.js';
 import { type LogGone, readLog } from '../read-log.js';
 import { type EventFilter, eachEvent, type RenderedEvent } from '../render-events.js';
@@ -17,7 +18,10 @@ export interface EventPage {
 /** Entries that are read for one page. Most are of one change; one may be of ten thousand. */
 const ENTRIES = 200;
 
-/** The events behind a place, of about `limit` changes; `LogGone` when some of them are not there any more. */
+/**
+ * The events behind a place, of about `limit` changes; `LogGone` when some of them are not there any more. Throws `not_confirmed` until
+ * replicas have them: what was told once does not come again after a failover, under a later place.
+ */
 export async function readEvents(
   { store, workspace }: { store: Store; workspace: Workspace },
   after: LogPlace,
@@ -26,6 +30,7 @@ export async function readEvents(
   const found = await readLog(store, workspace, after, { limit: ENTRIES });
   if ('oldest' in found) return found;
   const { entries, changes: looked, isLast } = found;
+  if (entries.length > 0) await store.confirmWrites(workspaceKeys(store.space, workspace).eventLog);
   const page: EventPage = { rows: [], next: after, looked, isLast };
   let changes = 0;
   for await (const { event, place } of eachEvent(store, workspace, entries, { ...filter, taken: after.offset })) {

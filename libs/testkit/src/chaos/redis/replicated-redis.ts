@@ -32,8 +32,6 @@ type Kind = (typeof BLOWS)[number];
 /** Long enough for an election, and too short for one, which is where servers disagree. */
 const [SHORTEST_MS, LONGEST_MS] = [1_000, 9_000];
 const WHOLE = { timeoutMs: 90_000, everyMs: 200, what: 'that all servers of Redis are up and agree' };
-/** Less than an empty server uses: it is full at once. */
-const FULL_BYTES = 100_000;
 const WEIGHT = 5;
 
 export async function startSentinelRedis(options: Options): Promise<RedisOfRun> {
@@ -114,10 +112,16 @@ async function strike(servers: Servers, kind: Kind, { group, ms }: { group: Grou
       return surely(heal);
     }
     case 'full':
-      await surely(() => askServer(master.url, 'CONFIG', 'SET', 'maxmemory', FULL_BYTES));
+      await surely(async () => askServer(master.url, 'CONFIG', 'SET', 'maxmemory', await memoryThatIsFull(master)));
       await sleep(ms);
       await surely(() => askServer(master.url, 'CONFIG', 'SET', 'maxmemory', 0));
   }
+}
+
+/** Less than it uses, so that it is full at once; and not so little that the shares of it, as for what people write, hold nothing. */
+async function memoryThatIsFull({ url }: RedisProcess): Promise<number> {
+  const [, used] = /^used_memory:(\d+)/m.exec(String(await askServer(url, 'INFO', 'memory')))!;
+  return Math.floor(Number(used) * 0.8);
 }
 
 /** A busy machine may be too late with an answer. */
