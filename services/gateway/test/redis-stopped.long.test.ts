@@ -15,6 +15,8 @@ const LIST = 120;
  */
 const AWAY_MS = 16_500;
 const WITHIN = { timeoutMs: 45_000, everyMs: 100 };
+/** While it is away. */
+const ASK_EVERY_MS = 200;
 
 describe('a gateway whose Redis hangs, then dies, and comes back', function () {
   this.timeout(180_000);
@@ -52,7 +54,7 @@ describe('a gateway whose Redis hangs, then dies, and comes back', function () {
         await redis.kill();
         isDead = true;
       }
-      await sleep(200);
+      await sleep(ASK_EVERY_MS);
     }
     expect(isDead).to.equal(true);
     expect(fixture.shown(ACCOUNT, 'the list').length, 'the list outlasted it').to.be.below(LIST);

@@ -51,7 +51,7 @@ describe('the page of the console, to those who hear it', () => {
     await isAt('Audit log');
     await page.goBack();
     await isAt('Messages');
-    // What a page says in its address moves nobody away from the field they are in.
+    // A change of the address by the page itself leaves the focus in its field.
     const state = page.getByRole('combobox', { name: 'State' });
     await state.focus();
     await state.selectOption('failed');

@@ -1,4 +1,4 @@
--- Of these outboxes those that hold something, or that are no stream: whoever empties such a one says what is wrong with it.
+-- Of these outboxes those that hold something, or that are no stream: the relay, which empties such a one, says what is wrong with it.
 -- Output: flat list of { place among the keys from 0 on, entries, when the oldest was written in Unix ms }
 local reply = {}
 for i = before_outboxes + 1, #KEYS do
