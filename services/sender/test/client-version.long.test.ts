@@ -1,4 +1,5 @@
 import { clientVersionKeys } from '@gateway/contracts/redis-keys';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';
@@ -24,6 +25,12 @@ describe('a version that is refused by mistake', () => {
     eventually(async () => (await Promise.all(devices.map(reasonOf))).every((reason) => reason === 'client_outdated'), {
       ...{ everyMs: 300, what: 'the pause' },
     });
+  const readPauseEnds = async () => {
+    const states = await Promise.all(
+      devices.map((device) => readDeviceState(space.store, { workspace: 'main', device })),
+    );
+    return states.map(({ observed }) => observed?.notBeforeMs).join();
+  };
   /** As after half an hour. */
   const makeTrialDue = () => space.store.redis.del(clientVersionKeys(space.store.space).trial);
 
@@ -32,9 +39,11 @@ describe('a version that is refused by mistake', () => {
     endAll();
     await arePaused();
     const refused = refusal.hits;
+    const pauseEnds = await readPauseEnds();
     await makeTrialDue();
     await eventually(() => refusal.hits > refused, { what: 'a trial' });
-    await eventually(() => space.store.redis.exists(clientVersionKeys(space.store.space).trial));
+    // The sender has heard of the refusal: it will not forbid the next trial once that is due.
+    await eventually(async () => (await readPauseEnds()) !== pauseEnds, { what: 'another pause' });
     await arePaused();
     expect(refusal.hits, 'one login of one device').to.equal(refused + 1);
     simulator.network.faults.clear();
