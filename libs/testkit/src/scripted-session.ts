@@ -10,7 +10,12 @@ import type {
   OnSessionEvent,
   SessionEvent,
 } from '@gateway/messenger/session/session-events';
-import type { LookUpResult, MessengerSession, OutgoingMessage } from '@gateway/messenger/session/session-types';
+import type {
+  LookUpResult,
+  MessengerSession,
+  OutgoingMessage,
+  SentMessage,
+} from '@gateway/messenger/session/session-types';
 import type { FirstContactStanding } from '@gateway/messenger/tokens/first-contacts';
 
 /** What the network says of a message; `silence`: nothing, until the session ends. */
@@ -85,10 +90,11 @@ export class ScriptedSession implements MessengerSession {
     this.#lapses = undefined;
   }
 
-  async send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
+  async send(message: OutgoingMessage): Promise<SentMessage> {
     this.#assertOpen();
     const answer = this.script.answer?.(message) ?? { kind: 'accepted', atMs: Date.now() };
-    return { ack: this.#ackOf(answer) };
+    const ack = this.#ackOf(answer);
+    return { answered: ack, ack };
   }
 
   async lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {

@@ -1,6 +1,9 @@
+import { parseMessageId } from '@gateway/contracts/ids';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { SessionEndedError } from '@gateway/messenger/session/session-errors';
 import { defer } from '@gateway/runtime/deferred';
 import { cancelSend } from '@gateway/store/sends/change-send';
+import { readRecipients } from '@gateway/store/sends/read-send';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -47,6 +50,22 @@ describe('the scheduler of a device that is far from Redis', () => {
     const list = await stage.accept(numbers(RECIPIENTS));
     await stage.start(scheduler, list);
     expect(most).to.be.within(5, 26);
+    expect(recipients().toSorted()).to.deep.equal(numbers(RECIPIENTS));
+    expect(await stage.counts(list)).to.include({ sent: RECIPIENTS });
+  });
+
+  it('does not keep the network waiting for verdicts that are being stored, up to a bound', async () => {
+    const { scheduler } = open();
+    const [stored, claim] = [defer<void>(), stage.steps.between];
+    stage.steps.between = (step, run) => (step === 'record-results' ? stored.promise.then(run) : claim(step, run));
+    const list = await stage.accept(numbers(RECIPIENTS));
+    const ended = stage.start(scheduler, list);
+    await eventually(() => recipients().length > 60, { everyMs: 1 });
+    await eventually(() => claiming === 0, { everyMs: 1 });
+    expect(recipients().length, 'written, and none of them stored').to.be.at.most(96);
+    expect(await stage.counts(list)).to.include({ sent: 0 });
+    stored.resolve();
+    await ended;
     expect(recipients().toSorted()).to.deep.equal(numbers(RECIPIENTS));
     expect(await stage.counts(list)).to.include({ sent: RECIPIENTS });
   });
@@ -99,4 +118,24 @@ describe('the scheduler of a device that is far from Redis', () => {
     expect(new Set(recipients()).size, 'each once').to.equal(recipients().length);
     expect(await stage.counts(list)).to.include({ sent: RECIPIENTS });
   });
+
+  for (const hasFailed of [true, false]) {
+    const of = hasFailed ? 'when an error ends its owner, as it may be the cause' : 'when it stops, and gives it back';
+    it(`${hasFailed ? 'leaves' : 'leaves nothing'} in flight of what the library has ${of}`, async () => {
+      const { scheduler, session } = open();
+      const list = await stage.accept(numbers(RECIPIENTS));
+      const stuck = defer<never>();
+      session.send = () => stuck.promise;
+      void stage.start(scheduler, list);
+      await eventually(() => most > 1 && claiming === 0, { everyMs: 1 });
+      const stopped = scheduler.stop({ hasFailed });
+      stuck.reject(new SessionEndedError());
+      await stopped;
+      const { tag } = parseMessageId(list)!;
+      const all = await readRecipients(stage.space.store, ADDRESS, tag, { from: 0, limit: RECIPIENTS });
+      const inFlight = all.filter(({ partsInFlight }) => partsInFlight > 0);
+      expect(inFlight).to.have.length(hasFailed ? 2 : 0);
+      expect(all.filter(({ attempts }) => attempts > 0).length).to.be.at.least(2);
+    });
+  }
 });

@@ -5,7 +5,7 @@ import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import { ensureDevice, readDevice, setPace } from '@gateway/store/devices/devices';
 import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
 import { askOwner, readAnswerParts } from '@gateway/store/devices/questions/owner-questions';
-import { cancelSend } from '@gateway/store/sends/change-send';
+import { cancelSend, forgetRecipient } from '@gateway/store/sends/change-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import PQueue from 'p-queue';
@@ -100,6 +100,33 @@ describe('the work of a device', () => {
     await askOwner(stage.store, ADDRESS, { id: 'late', question: { kind: 'forget', number: ADA } });
     work.answerQuestions();
     expect(forgotten, 'nothing once it has ended').to.have.length(1);
+  });
+
+  it('looks up no one again who was forgotten while a message waited for them', async () => {
+    const lookedUp: string[] = [];
+    stage.network.lookUp = (number) => {
+      lookedUp.push(number);
+      return { exists: true };
+    };
+    await setPace(stage.store, ADDRESS, { messagesPerMinute: 1, burst: 1, jitter: 0 });
+    await work.refreshPace();
+    const tag = stage.tagOf(await stage.accept([PEOPLE[0]!, ADA]));
+    await work.start();
+    work.attach(stage.makeSession());
+    await stage.sentTo(1);
+    await eventually(() => lookedUp.includes(ADA));
+
+    await forgetRecipient(stage.store, ADDRESS, tag, ADA);
+    await askOwner(stage.store, ADDRESS, { id: 'q', question: { kind: 'forget', number: ADA } });
+    work.answerQuestions();
+    await eventually(async () => (await readAnswerParts(stage.store, ADDRESS, 'q')).size === 1);
+    lookedUp.length = 0;
+    work.scheduler.forgetLookUps();
+    stage.leap(120_000);
+    await work.refreshSends();
+    await eventually(() => work.isIdle);
+    expect(lookedUp).to.deep.equal([]);
+    expect(stage.sent.map(({ to }) => to)).to.deep.equal([PEOPLE[0]]);
   });
 
   it('deletes keys that no one has used for long', async () => {

@@ -51,6 +51,8 @@ describe('dispatching a message', () => {
         findKnown: (session, numbers) => session.findAcquainted(numbers),
       },
       firstContacts: { isOn: false },
+      distance: { note: () => {} },
+      hasFailed: () => false,
       pick: () => send.nextReady,
       take: (item) => send.take(item),
       preparation: {
@@ -76,7 +78,7 @@ describe('dispatching a message', () => {
           send.putBack([recipient]);
         },
       },
-      turns: { take: async () => {}, give: () => {} },
+      turns: { take: async () => true, give: () => {} },
       countNews: () => 0,
       spans: {
         claimed: () => void counted.claimed++,
@@ -242,7 +244,11 @@ describe('dispatching a message', () => {
     /** Its turn comes after this. */
     function whileItWaits(happens: () => void): DispatchDeps {
       [news, given] = [0, 0];
-      const turns = { take: async () => happens(), give: () => void given++ };
+      const take = async () => {
+        happens();
+        return true;
+      };
+      const turns = { take, give: () => void given++ };
       return makeDeps({ turns, countNews: () => news });
     }
     async function expectUnused(): Promise<void> {

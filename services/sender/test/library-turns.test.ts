@@ -2,25 +2,21 @@ import { LibraryTurns } from '@gateway/sender/dispatching/library-turns';
 import { expect } from 'chai';
 
 describe('the turns of messages at the library', () => {
-  let started: number;
+  let distance: number;
   let turns: LibraryTurns;
   let order: string[];
   beforeEach(() => {
-    [started, order] = [0, []];
-    turns = new LibraryTurns(() => started);
+    [distance, order] = [0, []];
+    turns = new LibraryTurns({
+      get ms() {
+        return distance;
+      },
+    });
   });
 
   async function take(name: string, { isUrgent = false } = {}): Promise<void> {
     await turns.take({ isUrgent });
     order.push(name);
-  }
-  /** The library has been idle so many times while a claim was under way. */
-  async function idle(times: number): Promise<void> {
-    started = 2;
-    for (let i = 0; i < times; i++) {
-      await turns.take({ isUrgent: false });
-      turns.give();
-    }
   }
 
   it('has one at work and one behind it, and the others in order, codes first', async () => {
@@ -35,25 +31,21 @@ describe('the turns of messages at the library', () => {
     expect(order).to.deep.equal(['a', 'b', 'code', 'c', 'd']);
   });
 
-  it('claims no more than that, for as long as the library is never idle for want of claims', async () => {
-    started = 1;
-    await turns.take({ isUrgent: false });
-    turns.give();
+  it('refuses those who wait, and all who come, when there are no more turns', async () => {
+    const all = [1, 2, 3].map(() => turns.take({ isUrgent: false }));
+    turns.end();
+    expect(await Promise.all([...all, turns.take({ isUrgent: true })])).to.deep.equal([true, true, false, false]);
+  });
+
+  it('has no more than that claimed while Redis is near', () => {
+    distance = 0.3;
     expect(turns.limit).to.equal(2);
   });
 
-  it('claims one more each time that the library is, up to a bound; and codes come on top', async () => {
-    await idle(5);
-    expect(turns.limit).to.equal(7);
-    await idle(100);
+  it('has the more claimed the farther Redis is, up to a bound; and codes come on top', () => {
+    distance = 5;
+    expect(turns.limit).to.equal(17);
+    distance = 50;
     expect([turns.limit, turns.limitOfOtps]).to.deep.equal([26, 28]);
-  });
-
-  it('claims fewer when too many wait', async () => {
-    await idle(10);
-    const all = Array.from({ length: 12 }, (_, i) => take(String(i)));
-    expect(turns.limit).to.be.within(8, 11);
-    for (let i = 0; i < 12; i++) turns.give();
-    await Promise.all(all);
   });
 });

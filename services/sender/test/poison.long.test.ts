@@ -102,6 +102,8 @@ describe('a message that ends whatever sends it', function () {
     expect(sender!.isRunning).to.equal(true);
     expect(await epoch(), 'it was not even given back').to.equal(before);
     expect(await sender!.metrics()).to.match(/gateway_contained_errors_total [1-9]/);
+    await gateway.waitForSend(list, { queued: 1, read: 11 }, { device: 'sick', timeoutMs: 60_000 });
+    await expectShownOnce(SICK!, people);
     await gateway.call('DELETE', `/messages/${list}`, { device: 'sick' });
   });
 });

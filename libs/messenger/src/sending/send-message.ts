@@ -5,7 +5,7 @@ import type { AckOutcome } from '../codes/ack-outcomes.js';
 import { type LaterWrites, storeLater } from '../keys/store-later.js';
 import type { LookUp } from '../lookup/look-up.js';
 import { RecipientError, TimeoutError } from '../session/session-errors.js';
-import type { OutgoingMessage } from '../session/session-types.js';
+import type { OutgoingMessage, SentMessage } from '../session/session-types.js';
 import { within } from '../session/within.js';
 import type { BaileysSocket } from '../socket/baileys.js';
 import type { WriteGuard } from '../socket/guard-writes.js';
@@ -41,7 +41,7 @@ interface Recipient {
  * Encrypts and writes one message, and returns a promise of its verdict. Rejects only if not a byte of it was written; if that
  * is uncertain it resolves, and the verdict is `unacknowledged`.
  */
-export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
+export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Promise<SentMessage> {
   const { jid, lid } = await findRecipient(deps, message.to);
   const attempt = await deps.addressing.begin({ hasLid: lid !== undefined });
   const first = await relay(deps, message, attempt.namespace).catch((thrown: unknown) => {
@@ -57,7 +57,7 @@ export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Pro
     if (last.kind === 'accepted') await deps.firstContacts.accepted(message.to).catch(() => {});
     return last;
   };
-  return { ack: verdict() };
+  return { answered: first.answered, ack: verdict() };
 }
 
 /** Resolves once the stanza is written, with the network's verdict to come. */
@@ -65,7 +65,7 @@ async function relay(
   deps: SendDeps,
   message: OutgoingMessage,
   namespace: Namespace,
-): Promise<{ ack: Promise<AckOutcome>; withToken: boolean }> {
+): Promise<SentMessage & { withToken: boolean }> {
   const { sock, guard, acks, lookUp, signal, sendTimeoutMs: timeoutMs } = deps;
   const { jid, lid } = await findRecipient(deps, message.to);
   await deps.tokens.takeOver(jid);
@@ -88,7 +88,8 @@ async function relay(
     }
   }
   wait.startClock();
-  return { ack: onceStored(deps, wait.outcome, later), withToken: additionalNodes.length > 0 };
+  const ack = onceStored(deps, wait.outcome, later);
+  return { answered: wait.outcome, ack, withToken: additionalNodes.length > 0 };
 }
 
 /** What is recorded as sent has its keys in the store: the next owner encrypts nothing else to these people with the same ones. */

@@ -16,6 +16,14 @@ export interface OutgoingMessage {
 /** `error` is the network's code: 408 no answer, 428 closed, 429 and 5xx pass; 400 is a bundle of keys that is not genuine. */
 export type LookUpResult = { exists: true } | { exists: false } | { error: number };
 
+/** On the wire. */
+export interface SentMessage {
+  /** The network's answer is there, or is not awaited any more. Its verdict may come later. */
+  answered: Promise<unknown>;
+  /** The network's verdict, after a second attempt where that helps, and once the keys of the message are stored. */
+  ack: Promise<AckOutcome>;
+}
+
 export interface MessengerSession {
   /**
    * Resolves when all messages of the backlog have been reported and stored; or
@@ -23,10 +31,10 @@ export interface MessengerSession {
    */
   readonly caughtUp: Promise<void>;
   /**
-   * Encrypts and writes one message. Resolves once the stanza is written with a promise of the network's verdict;
-   * rejects when nothing was written. Bounded in time. The same `platformId` may be sent again: phones drop the duplicate.
+   * Encrypts and writes one message. Resolves once the stanza is written; rejects when nothing was written. Bounded in
+   * time. The same `platformId` may be sent again: phones drop the duplicate.
    */
-  send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }>;
+  send(message: OutgoingMessage): Promise<SentMessage>;
   /**
    * Encrypts a file and uploads it, for any number of later messages, of any session of this account. Bounded in time;
    * rejects if no host of the network accepted it. Calling it again uploads again.

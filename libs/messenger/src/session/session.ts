@@ -4,7 +4,6 @@ import type { SessionReport } from '@gateway/contracts/devices/session-report';
 import { systemClock } from '@gateway/runtime/clock';
 import { Addressing } from '../addressing/addressing.js';
 import { SaltSeeker } from '../app-state/salt-seeker.js';
-import type { AckOutcome } from '../codes/ack-outcomes.js';
 import { hasSpoken, isHangUp, toDisconnectOutcome, toFailureOutcome } from '../codes/disconnect-outcomes.js';
 import { readRestriction } from '../codes/read-restriction.js';
 import { readFrames } from '../frames/read-frames.js';
@@ -36,7 +35,7 @@ import { OptionalQueries } from './optional-queries.js';
 import type { SessionDeps } from './session-deps.js';
 import { SessionEndedError } from './session-errors.js';
 import type { Account, EndCircumstances } from './session-events.js';
-import type { LookUpResult, MessengerSession, OutgoingMessage } from './session-types.js';
+import type { LookUpResult, MessengerSession, OutgoingMessage, SentMessage } from './session-types.js';
 import { watchNetwork } from './watch-network.js';
 import { within } from './within.js';
 
@@ -137,7 +136,7 @@ export class Session implements MessengerSession {
     this.#over = this.#awaitEnd();
   }
 
-  async send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
+  async send(message: OutgoingMessage): Promise<SentMessage> {
     this.#assertOpen();
     const { sock, caches, end, sendTimeoutMs = SEND_TIMEOUT_MS } = this.#deps;
     caches.sentTo.set(message.platformId, message.to);

@@ -30,7 +30,7 @@ redis.call('SET', received_bytes_key, math.max(kept, 0), 'PX', retention_ms)
 redis.call('PEXPIRE', received_key, retention_ms)
 redis.call('PEXPIRE', received_times_key, retention_ms)
 if is_new == 1 and wants_events() then
-  local place = string.match(received_key, '/([^:/]+):received$')
-  add_to_outbox(0, place, struct.pack('>B', PART_RECEIVED) .. short(platform_id))
+  local device = string.match(received_key, '/([^:/]+):received$')
+  add_to_outbox(device, struct.pack('>B', PART_RECEIVED) .. short(platform_id))
 end
 return { is_new, math.max(kept, 0) }

@@ -357,7 +357,7 @@ export class DeviceOwner {
    */
   private async release(): Promise<void> {
     const { keeper, store } = this.deps;
-    await this.work?.stop();
+    await this.work?.stop({ hasFailed: this.failed });
     await this.socket?.close().catch((thrown: unknown) => {
       this.logger.warn('session not closed', { error: toError(thrown) });
     });

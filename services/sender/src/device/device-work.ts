@@ -40,6 +40,7 @@ export class DeviceWork {
       ...{ store, ownership, clock, logger, onFailed },
       forgetPerson: (number) => {
         this.joins.forget(number);
+        this.scheduler.dropPerson(number);
         return deps.forgetPerson(number);
       },
     });
@@ -114,9 +115,9 @@ export class DeviceWork {
     this.desk.look();
   }
 
-  /** No more messages; resolves when the last acks are in, or late. */
-  async stop(): Promise<void> {
+  /** No more messages; resolves when the last acks are in, or late. See `DeviceScheduler`. */
+  async stop(how?: { hasFailed: boolean }): Promise<void> {
     this.desk.stop();
-    await this.scheduler.stop();
+    await this.scheduler.stop(how);
   }
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage, LateRefusal, SessionEvent } from '@gateway/messenger/session/session-events';
 import { toError } from '@gateway/runtime/errors';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import { keepSurely } from '@gateway/store/inbound/keep-surely';
 import type { DeviceDeps } from '../deps.js';
 import type { DeviceSocket } from './device-socket.js';
 import type { DeviceWork } from './device-work.js';
-import { keepSurely } from './keep-surely.js';
 import { recordLateRefusal, recordReceipt } from './receipts.js';
 
 export interface EventDeps extends DeviceDeps {

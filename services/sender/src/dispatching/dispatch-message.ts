@@ -8,6 +8,7 @@ import type { SendSpans } from '../scheduling/send-spans.js';
 import { type Gate, type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
 import { GATES, LAST_GATES } from './gates.js';
 import type { LibraryTurns } from './library-turns.js';
+import type { RedisDistance } from './redis-distance.js';
 import type { Verdicts } from './verdicts.js';
 
 export interface DispatchDeps extends GateDeps {
@@ -20,11 +21,14 @@ export interface DispatchDeps extends GateDeps {
   gates?: readonly Gate[] | undefined;
   verdicts: Pick<Verdicts, 'settle' | 'notWritten' | 'unused'>;
   turns: Pick<LibraryTurns, 'take' | 'give'>;
+  distance: Pick<RedisDistance, 'note'>;
   /** Another number as soon as what was asked with a claim may have changed: opt-outs, holds, lookups. */
   countNews(): number;
   spans: Pick<SendSpans, 'claimed' | 'unused' | 'answered'>;
   /** What the network said of a message that was written at this time of the monotonic clock, before that is settled. */
   onAck(outcome: AckOutcome, writtenAtMs: number): void;
+  /** What the library had when the owner failed may be why: it stays in flight, for the next owner to see. */
+  hasFailed(): boolean;
   /** The time of this send is over. */
   onExpired(send: SendProgress): Promise<void>;
 }
@@ -40,6 +44,8 @@ export type Dispatched =
 
 /** A message is on the wire. */
 interface Written {
+  /** The network has answered, or never will. */
+  answered: Promise<unknown>;
   /** Its verdict is stored. */
   settled: Promise<void>;
 }
@@ -118,13 +124,13 @@ async function sendInTurn(deps: DispatchDeps, item: WorkItem, news: number): Pro
   const { send, recipient } = item;
   const claimedAtMs = clock.monotonicMs();
   const isOtp = send.record.priority === 'otp';
-  await turns.take({ isUrgent: isOtp });
+  const isOurs = await turns.take({ isUrgent: isOtp });
   const isLate = clock.monotonicMs() - claimedAtMs > LONGEST_WAIT_MS;
   const isStale = !isOtp && (isLate || news !== deps.countNews());
-  if (!isStale && send.mayGo(recipient)) {
+  if (isOurs && !isStale && send.mayGo(recipient)) {
     return sendOne(deps, item).finally(() => turns.give());
   }
-  turns.give();
+  if (isOurs) turns.give();
   deps.spans.unused(send);
   await verdicts.unused(item);
   return undefined;
@@ -135,12 +141,16 @@ async function claimAndAsk(
   deps: DispatchDeps,
   item: WorkItem & { person: Recipient },
 ): Promise<[ClaimOutcome, LastAnswer[]]> {
-  const { store, ownership, clock } = deps;
+  const { store, ownership, clock, distance } = deps;
   const { send, recipient, part } = item;
-  return Promise.all([
+  // Of the machine: that of a test may stand still.
+  const askedAtMs = performance.now();
+  const answers = await Promise.all([
     claimRecipient(store, ownership, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
     Promise.all(LAST_GATES.map((gate) => gate(deps, item))),
   ]);
+  distance.note(performance.now() - askedAtMs);
+  return answers;
 }
 
 async function sendOne(deps: DispatchDeps, item: WorkItem): Promise<Written | undefined> {
@@ -151,7 +161,7 @@ async function sendOne(deps: DispatchDeps, item: WorkItem): Promise<Written | un
   metrics.observeClaim(kind, clock.nowMs() - createdAtMs);
   const platformId = ids.make({ tag: send.tag, recipient, part });
   try {
-    const { ack } = await session.send({ to, platformId, content: send.contentFor(item) });
+    const { answered, ack } = await session.send({ to, platformId, content: send.contentFor(item) });
     const writtenAtMs = clock.monotonicMs();
     const settle = (outcome: AckOutcome) => {
       deps.onAck(outcome, writtenAtMs);
@@ -159,8 +169,9 @@ async function sendOne(deps: DispatchDeps, item: WorkItem): Promise<Written | un
       metrics.observeAnswer(kind, outcome.kind, clock.monotonicMs() - claimedAtMs);
       return verdicts.settle(item, outcome);
     };
-    return { settled: ack.then(settle) };
+    return { answered, settled: ack.then(settle) };
   } catch (thrown) {
+    if (deps.hasFailed()) return undefined;
     deps.spans.unused(send);
     await verdicts.notWritten(item, toError(thrown));
     return undefined;

@@ -1,23 +1,25 @@
 /** The library encrypts one message at a time: one at work and one behind it keep it busy. */
 const MAX_WRITING = 2;
-/** Enough for a round trip to Redis of 50 ms. Each waits for the library no longer than the messages of so many take. */
+/** Enough for a round trip to Redis of 50 ms, of messages that take 2 ms each. Each waits for no more than as many others. */
 const MAX_AHEAD = 24;
+/** A message takes a millisecond, and a claim up to three times what its round trip takes when the process is busy. */
+const AHEAD_PER_MS = 3;
 
 /**
- * How many messages are claimed before the library is free for them: none while Redis answers faster than the library
- * encrypts, and one more each time that the library has nothing to do while claims are under way.
+ * Who goes to the library next, and how many messages are claimed before it is free for them: none while Redis is near,
+ * and as many as keep the library busy while it is far away.
  */
 export class LibraryTurns {
   private writing = 0;
-  private ahead = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly waiting: ((isOurs: boolean) => void)[] = [];
+  private isOver = false;
 
-  /** @param countStarted messages that are being claimed, wait for their turn, or have it. */
-  constructor(private readonly countStarted: () => number) {}
+  /** @param distance how long a claim takes at least, in ms. */
+  constructor(private readonly distance: { readonly ms: number }) {}
 
   /** So many messages may be started and not yet written. */
   get limit(): number {
-    return MAX_WRITING + this.ahead;
+    return MAX_WRITING + Math.min(MAX_AHEAD, Math.floor(this.distance.ms * AHEAD_PER_MS));
   }
 
   /** More than lists may: a code waits for no claim of theirs. */
@@ -25,14 +27,17 @@ export class LibraryTurns {
     return this.limit + MAX_WRITING;
   }
 
-  /** Resolves when a claimed message may go to the library: `give` the turn back when it is written. */
-  async take({ isUrgent }: { isUrgent: boolean }): Promise<void> {
+  /**
+   * Resolves when a claimed message may go to the library: `give` the turn back when it is written. With `false` it never
+   * may: there are no more turns.
+   */
+  async take({ isUrgent }: { isUrgent: boolean }): Promise<boolean> {
+    if (this.isOver) return false;
     if (this.writing < MAX_WRITING) {
       this.writing++;
-      return;
+      return true;
     }
-    if (this.waiting.length > 1 + this.ahead / 2) this.ahead--;
-    await new Promise<void>((resolve) => {
+    return new Promise((resolve) => {
       if (isUrgent) this.waiting.unshift(resolve);
       else this.waiting.push(resolve);
     });
@@ -40,12 +45,13 @@ export class LibraryTurns {
 
   give(): void {
     const next = this.waiting.shift();
-    if (next) {
-      next();
-      return;
-    }
-    this.writing--;
-    const lacksClaims = this.writing === 0 && this.countStarted() > 1;
-    if (lacksClaims && this.ahead < MAX_AHEAD) this.ahead++;
+    if (next) next(true);
+    else this.writing--;
+  }
+
+  /** The library may be stuck: those who wait must not be counted among the messages that it had. */
+  end(): void {
+    this.isOver = true;
+    for (const refuse of this.waiting.splice(0)) refuse(false);
   }
 }

@@ -178,7 +178,7 @@ export class ActiveSends {
 
   /** Adds its recipients to these. */
   countPlaces(counts: PlaceCounts): void {
-    for (const send of this.active.values()) for (const place of ACTIVE_PLACES) counts[place] += send.countIn(place);
+    for (const send of this.active.values()) for (const place of ACTIVE_PLACES) counts[place] += send.count(place);
   }
 
   /** OTPs first, then the lists, each behind those that had their turn before, and behind those less suspect. */

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Pace } from '@gateway/contracts/devices/pace';
 import { parseMessageId } from '@gateway/contracts/ids';
+import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import type { KnownPerson } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
@@ -14,6 +15,7 @@ import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '../dispatching/dispatch-message.js';
 import { LibraryTurns } from '../dispatching/library-turns.js';
+import { RedisDistance } from '../dispatching/redis-distance.js';
 import { Verdicts } from '../dispatching/verdicts.js';
 import { FirstContactHold } from '../holding/first-contact-hold.js';
 import { findHeldNumber, findHolding } from '../holding/held-recipients.js';
@@ -42,10 +44,14 @@ export interface SchedulerDeps extends DeviceDeps {
   onStalled(session: MessengerSession): void;
 }
 
-/** Messages claimed and not yet acknowledged: 300 a second at a round trip of 100 ms. An OTP comes behind those written. */
-const MAX_UNACKED = 32;
-/** In addition, for OTPs only: a full list must not make them wait for an ack. */
-const MAX_UNACKED_OTPS = 16;
+/** Messages claimed and not yet answered: 300 a second at a round trip of 100 ms. An OTP comes behind those written. */
+const MAX_UNANSWERED = 32;
+/** In addition, for OTPs only: a full list must not make them wait for an answer. */
+const MAX_UNANSWERED_OTPS = 16;
+/** Messages whose verdict is not yet stored, in addition: far from Redis the network does not wait for that. */
+const MAX_UNSTORED = 64;
+/** Keys and verdict of a message are two round trips, and are gathered before. */
+const UNSTORED_PER_MS = 10;
 const LAST_ACKS_MS = 500;
 
 /**
@@ -74,16 +80,20 @@ export class DeviceScheduler {
   private caughtUp: MessengerSession | undefined;
   /** Messages that are started and not yet written. */
   private relays = 0;
-  private readonly turns = new LibraryTurns(() => this.relays);
+  private readonly distance = new RedisDistance();
+  private readonly turns = new LibraryTurns(this.distance);
   private news = 0;
   /** The message in flight, if any, must be the only one. */
   private isAlone = false;
   /** So must the next one. */
   private isNextAlone = false;
-  private unacked = 0;
+  private unanswered = 0;
+  /** Messages that are written and whose verdict is not yet stored, answered or not. */
+  private unstored = 0;
   /** When the network last answered a message, by the monotonic clock. */
   private answeredAtMs = 0;
   private stopped = false;
+  private hasFailed = false;
   private pace: Pace;
 
   constructor(private readonly deps: SchedulerDeps) {
@@ -135,6 +145,13 @@ export class DeviceScheduler {
     this.wakeUp.ring();
   }
 
+  /** Nothing more waits for a person who was forgotten: a lookup would make a session with them again. */
+  dropPerson(number: string): void {
+    const numbers = new Set(spellingsOf(number));
+    for (const send of this.sends.inTurn()) send.dropPerson(numbers);
+    this.settleAll();
+  }
+
   /** Claims that wait for their turn are given back, and ask the opt-outs again. */
   optOutsChanged(): void {
     this.news++;
@@ -176,13 +193,18 @@ export class DeviceScheduler {
     this.settleAll();
   }
 
-  /** Takes no more work, gives back what is claimed and not written, and waits a moment for acks that are under way. */
-  async stop(): Promise<void> {
+  /**
+   * Takes no more work, gives back what is claimed and not written, and waits a moment for acks that are under way.
+   * @param options.hasFailed an error ends this owner: what the library has is not given back.
+   */
+  async stop({ hasFailed = false } = {}): Promise<void> {
     this.stopped = true;
+    this.hasFailed = hasFailed;
     this.optOutsChanged();
+    this.turns.end();
     this.wakeUp.ring();
     const deadlineMs = this.deps.clock.monotonicMs() + LAST_ACKS_MS;
-    while (this.relays + this.unacked > 0 && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
+    while (!this.isIdle && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
     this.detach();
     this.hold.stop();
     this.sends.stop();
@@ -303,11 +325,12 @@ export class DeviceScheduler {
 
   /** Made once for all messages of a session. */
   private dispatchDeps(session: MessengerSession): DispatchDeps {
-    const { sends, hold, firstContacts, preparation, verdicts, spans, turns } = this;
+    const { sends, hold, firstContacts, preparation, verdicts, spans, turns, distance } = this;
     return {
       currentPace: () => this.pace,
-      ...{ ...this.deps, session, hold, firstContacts, preparation, verdicts, spans, turns },
+      ...{ ...this.deps, session, hold, firstContacts, preparation, verdicts, spans, turns, distance },
       countNews: () => this.news,
+      hasFailed: () => this.hasFailed,
       pick: () => (this.isNextAlone ? sends.nextAlone : sends.next({ otpOnly: this.caughtUp !== session })),
       take: (item) => sends.take(item),
       onAck: (outcome, writtenAtMs) => {
@@ -321,18 +344,26 @@ export class DeviceScheduler {
 
   private maySend({ otpOnly, isAlone }: { otpOnly: boolean; isAlone: boolean }): boolean {
     // A message that must be alone waits for all other acks, and the others wait for its ack.
-    const isIdle = this.relays + this.unacked === 0;
-    if ((isAlone || this.isAlone) && !isIdle) return false;
+    if ((isAlone || this.isAlone) && !this.isIdle) return false;
     if (isAlone) return true;
     // If it crashes this process as well, it was the only one in flight and is known.
-    if (this.deps.isCareful() && !isIdle && !this.sends.hasReady({ otpOnly: true })) return false;
-    const isFull = this.relays + this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
+    if (this.deps.isCareful() && !this.isIdle && !this.sends.hasReady({ otpOnly: true })) return false;
+    const unstored = Math.min(MAX_UNSTORED, Math.floor(this.distance.ms * UNSTORED_PER_MS));
+    const more = otpOnly ? MAX_UNANSWERED_OTPS : 0;
+    const isFull =
+      this.relays + this.unanswered >= MAX_UNANSWERED + more ||
+      this.relays + this.unstored >= MAX_UNANSWERED + unstored + more;
     if (isFull || !this.sends.hasReady({ otpOnly })) return false;
     if (this.relays < this.turns.limit) return true;
     return this.relays < this.turns.limitOfOtps && this.sends.hasReady({ otpOnly: true });
   }
 
-  /** Counts messages in flight: being written, or without an ack. */
+  /** Every message that was started has its verdict in Redis. */
+  private get isIdle(): boolean {
+    return this.relays + this.unstored === 0;
+  }
+
+  /** Counts messages in flight: being written, without an answer, or with one that is not yet stored. */
   private follow({ item, writing }: Extract<Dispatched, { kind: 'started' }>): void {
     const onFailed = (thrown: unknown) => this.deps.onFailed(toError(thrown));
     this.relays++;
@@ -341,12 +372,16 @@ export class DeviceScheduler {
     void writing
       .then((written) => {
         if (!written) return this.sends.settle();
-        this.unacked++;
+        this.unanswered++;
+        this.unstored++;
+        void written.answered.then(() => {
+          if (this.relays + this.unanswered-- >= MAX_UNANSWERED) this.wakeUp.ring();
+        });
         void written.settled
           .then(() => this.sends.settle())
           .catch(onFailed)
           .finally(() => {
-            this.unacked--;
+            this.unstored--;
             this.wakeUp.ring();
           });
       })

@@ -8,7 +8,7 @@ import type { QuoteFor } from '../preparing/load-quotes.js';
 import { FileProgress } from './file-progress.js';
 import { findSuspects, isSuspectSend } from './find-suspects.js';
 import { weighSend } from './memory-budget.js';
-import { type IllegalMoveError, type PlaceCounts, Places } from './places.js';
+import { type IllegalMoveError, Places } from './places.js';
 import { RecipientNumbers } from './recipient-numbers.js';
 import { type Rest, Retries } from './retries.js';
 
@@ -152,12 +152,8 @@ export class SendProgress {
     return this.count('waiting', 'ready', 'alone', 'pausing', 'inFlight') > 0;
   }
 
-  /** How many of its recipients are in a place. */
-  countIn(place: keyof PlaceCounts): number {
-    return this.places.count(place);
-  }
-
-  private count(...places: Parameters<Places['count']>[0][]): number {
+  /** How many of its recipients are in these places. */
+  count(...places: Parameters<Places['count']>[0][]): number {
     return places.reduce((sum, place) => sum + this.places.count(place), 0);
   }
 
@@ -360,6 +356,11 @@ export class SendProgress {
   /** The send was cancelled: only recipients whose phones may have the message go on. */
   dropCancelled(): void {
     this.keepWaiting((index) => this.doubtful.has(index));
+  }
+
+  /** A person was forgotten. */
+  dropPerson(numbers: ReadonlySet<string>): void {
+    this.places.move(this.numbers.split(this.unsent(), numbers)[0], 'settled');
   }
 
   /** The lookups belong to a session that is gone. */

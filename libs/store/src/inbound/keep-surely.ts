@@ -1,8 +1,8 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Clock, sleep } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
-import type { Store } from '@gateway/store/core/store';
-import type { Ownership } from '@gateway/store/fleet/ownership';
+import type { Store } from '../core/store.js';
+import type { Ownership } from '../fleet/ownership.js';
 
 /** Longer than Redis takes to choose another master and to tell of it. */
 const PATIENCE_MS = 20_000;
