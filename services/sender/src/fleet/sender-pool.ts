@@ -7,12 +7,14 @@ import { Room } from '@gateway/fleet/make-room';
 import { ShardWatch } from '@gateway/fleet/shard-watch';
 import { StableMembership } from '@gateway/fleet/stable-membership';
 import { toError } from '@gateway/runtime/errors';
+import { collectGarbage } from '@gateway/runtime/process/collect-garbage';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import { beatHeart, leaveMembers, type Member, mostDevices } from '@gateway/store/fleet/members';
 import type { ProcessDeps } from '../deps.js';
 import { DeviceOwner, type OwnerState } from '../device/device-owner.js';
 import type { PlaceCounts } from '../scheduling/places.js';
 import { WakeUp } from '../scheduling/wake-up.js';
+import { LoginGarbage } from './login-garbage.js';
 import { Successors } from './successors.js';
 
 export interface PoolDeps extends ProcessDeps {
@@ -46,6 +48,7 @@ export class SenderPool {
   private readonly watch: ShardWatch;
   private readonly room: Room;
   private readonly successors: Successors;
+  private readonly garbage = new LoginGarbage(collectGarbage);
   private members: readonly Member[] = [];
   private beatAtMs = Number.NEGATIVE_INFINITY;
   /** Until then the others count on this process, by the monotonic clock. */
@@ -161,7 +164,10 @@ export class SenderPool {
     this.chosen = chooseOrphans(fleet, (device) => this.linked.isLate(device));
     this.claimChosen();
     this.isSettled ||= this.linked.isComplete && this.chosen.length === 0 && this.claiming.size === 0;
-    if (isBeat && this.membership.isStable(this.members)) this.giveBack(countSurplus(fleet));
+    if (!isBeat) return;
+    if (this.membership.isStable(this.members)) this.giveBack(countSurplus(fleet));
+    const { open, opening } = this.countStates();
+    this.garbage.tick({ open, isBusy: opening + this.claiming.size + this.countPlaces().inFlight > 0 });
   }
 
   private async beat(): Promise<void> {
