@@ -10,7 +10,24 @@ const SWITCHES: Record<string, readonly string[]> = {
   bench: ['json'],
 };
 const VALUES: Record<string, readonly string[]> = {
-  cli: ['name', 'device', 'expires', 'scopes', 'limit', 'burst', 'jitter'],
+  cli: [
+    ...[
+      'name',
+      'device',
+      'expires',
+      'overlap',
+      'scopes',
+      'role',
+      'limit',
+      'burst',
+      'jitter',
+      'ring',
+      'trace',
+      'watch',
+      'wait',
+    ],
+    ...['devices', 'backlog', 'file-bytes', 'opt-outs', 'types', 'description', 'after', 'to'],
+  ],
   demo: ['recipients'],
   simulator: ['profile', 'host', 'port', 'seed', 'latency-ms', 'decrypt-sample', 'state-file'],
   chaos: ['rounds', 'seed', 'devices', 'recipients', 'redis', 'wait-replicas'],

@@ -1,5 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { addNpmFlags } from '@gateway/scripts/add-npm-flags';
 import { expect } from 'chai';
+
+/** npm has flags of these names: people may have set them in their `.npmrc`, for all that npm does. */
+const OF_NPM = ['yes', 'force', 'dry-run', 'before', 'workspace'];
 
 describe('flags without two dashes before them, which npm keeps for itself', () => {
   const add = (command: string, args: string[], flags: Record<string, string>, script = command) => {
@@ -17,6 +22,18 @@ describe('flags without two dashes before them, which npm keeps for itself', () 
     expect(add('bench', ['otp'], { json: 'true' })).to.deep.equal(['otp', '--json']);
     expect(add('cli', ['token', 'create'], { name: 'x' })).to.deep.equal(['token', 'create', '--name=x']);
     expect(add('test-long', [], { grep: 'x' }, 'test:long')).to.deep.equal(['--grep=x']);
+  });
+
+  it('do so with each value that the command line takes: a limit or a role that got lost would be none', () => {
+    const sources = fileURLToPath(new URL('../src/', import.meta.resolve('@gateway/cli/main')));
+    const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+    const code = files.map((name) => readFileSync(sources + name, 'utf8')).join();
+    const flags = [...code.matchAll(/'--([a-z-]+) [<[]/g)]
+      .map(([, flag]) => flag!)
+      .filter((flag) => !OF_NPM.includes(flag));
+    expect(flags).to.include('role');
+    for (const flag of flags)
+      expect(add('cli', ['x'], { [flag.replaceAll('-', '_')]: '5' })).to.deep.equal(['x', `--${flag}=5`]);
   });
 
   it('are refused when npm has torn their values off', () => {

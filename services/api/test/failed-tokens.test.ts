@@ -27,6 +27,32 @@ function logTo(lines: Record<string, unknown>[]): Logger {
   return createLogger({ service: 'api', level: 'debug', pretty: false, destination });
 }
 
+describe('addresses behind a proxy', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  before(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space, { trustedProxies: 1 });
+  });
+  after(async () => {
+    await api.close();
+    await space.close();
+  });
+
+  for (const [what, from] of [
+    ['ports', (i: number) => `192.0.2.7:${40_000 + i}`],
+    ['ports behind IPv6', (i: number) => `[2001:db8:7::1]:${40_000 + i}`],
+    ['words that are no address', (i: number) => `_hidden${i}`],
+  ] as const) {
+    it(`are the same with different ${what}`, async () => {
+      const guess = async (i: number) =>
+        (await api.call('GET', '/status', { token: 'wrong', headers: { 'x-forwarded-for': from(i) } })).status;
+      for (let i = 0; i < LIMITS.failedTokensPerMinute; i++) expect(await guess(i)).to.equal(401);
+      expect(await guess(99)).to.equal(429);
+    });
+  }
+});
+
 describe('an address that guesses tokens', () => {
   let space: RedisSpace;
   let api: TestApi;

@@ -58,6 +58,11 @@ describe('optouts on the command line', () => {
     expect(lines[0]).to.equal('phone,source,at');
     expect(lines.slice(1).every((line) => /^44770090000[12],cli,20\d\d-.*Z$/.test(line))).to.equal(true);
     expect((await cli(['export'])).stdout.trimEnd().split('\n')).to.deep.equal(lines);
+    const objects = (await cli(['export', '--json'])).stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(objects.map(({ phone, source, at }) => [phone, source, at].join())).to.deep.equal(lines.slice(1));
     expect((await cli(['import', exported])).stdout).to.match(/added +0\nunchanged +2\n/);
     expect((await cli(['export', exported])).stderr, 'overwrites nothing').to.include('EEXIST');
   });

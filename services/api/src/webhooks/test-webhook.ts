@@ -33,7 +33,7 @@ export const testWebhook: Endpoint<Nothing, Nothing> = {
     summary: 'Test a webhook',
     description:
       'Sends a signed `webhook.test` to the endpoint and waits for its answer, 15 seconds at most. With a 2xx an `unverified` endpoint ' +
-      'becomes `active`. Works in every status. Five tests of a token run at a time; others wait for 10 seconds.',
+      'becomes `active`, and to one that is `failing` what waits is sent at once. Works in every status. Five tests of a token run at a time; others wait for 10 seconds.',
     answer: {
       status: 200,
       description: 'What the endpoint answered.',

@@ -8,7 +8,6 @@ import {
   countOptOuts,
   findOptOut,
   listOptOuts,
-  type OptOut,
   placeOf,
   removeOptOut,
 } from '@gateway/store/workspace/opt-outs';
@@ -20,6 +19,10 @@ import { readNumbers } from './read-numbers.js';
 const LIST_LIMIT = 100;
 const PAGE = 1_000;
 const STANDARD_INPUT = '-';
+/** Of an export. */
+const COLUMNS = 'phone,source,at';
+
+type Described = ReturnType<typeof describeOptOut>;
 
 /** `optouts list | show | add | remove | import | export`. */
 export function addOptOutCommands(program: Command): void {
@@ -53,7 +56,9 @@ export function addOptOutCommands(program: Command): void {
     .action((file: string, options: { skipInvalid?: true }) => run((context) => importFile(context, file, options)));
   optouts
     .command('export')
-    .description('write the whole list as CSV: phone (or the hidden identifier, as digits@lid), source, at')
+    .description(
+      'write the whole list as CSV: phone (or the hidden identifier, as digits@lid), source, at; to the standard output with --json an object a line',
+    )
     .argument('[file]', 'a new file; without it the standard output')
     .action((file: string | undefined) => run((context) => exportFile(context, file)));
 }
@@ -106,33 +111,29 @@ async function importFile(
 
 async function exportFile({ store, workspace, output }: CliContext, file: string | undefined): Promise<void> {
   if (file === undefined) {
-    for await (const lines of csvOf(store, workspace)) process.stdout.write(lines);
+    output.note(COLUMNS);
+    for await (const page of pages(store, workspace)) for (const each of page) output.line(each, toCsv(each));
     return;
   }
   const target = await open(file, 'wx', 0o600);
   try {
-    for await (const lines of csvOf(store, workspace)) await target.write(lines);
+    await target.write(`${COLUMNS}\n`);
+    for await (const page of pages(store, workspace)) await target.write(`${page.map(toCsv).join('\n')}\n`);
   } finally {
     await target.close();
   }
   output.show({ file });
 }
 
-async function* csvOf(store: CliContext['store'], workspace: string): AsyncGenerator<string> {
-  yield 'phone,source,at\n';
-  for await (const page of pages(store, workspace)) {
-    yield page
-      .map(describeOptOut)
-      .map(({ phone, hiddenId, source, at }) => `${phone ?? hiddenId},${source},${at}\n`)
-      .join('');
-  }
+function toCsv({ phone, hiddenId, source, at }: Described): string {
+  return `${phone ?? hiddenId},${source},${at}`;
 }
 
-async function* pages(store: CliContext['store'], workspace: string): AsyncGenerator<OptOut[]> {
+async function* pages(store: CliContext['store'], workspace: string): AsyncGenerator<Described[]> {
   let after: string | undefined;
   do {
     const page = await listOptOuts(store, workspace, { limit: PAGE, ...(after !== undefined && { after }) });
-    if (page.length > 0) yield page;
+    if (page.length > 0) yield page.map(describeOptOut);
     const last = page.at(-1);
     after = last && placeOf(last);
   } while (after !== undefined);

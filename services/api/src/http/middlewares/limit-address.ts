@@ -1,3 +1,4 @@
+import { callerAddress } from '@gateway/runtime/http/caller-address';
 import type { Request, Response } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
 import type { ApiDeps } from '../../api-deps.js';
@@ -40,5 +41,5 @@ export function limitAddress(
 
 /** Of IPv6 the network: a caller has more addresses of it than anybody can count. */
 function addressOf(req: Request): string {
-  return ipKeyGenerator(req.ip ?? '');
+  return ipKeyGenerator(callerAddress(req));
 }

@@ -1,5 +1,6 @@
 import { userNameOf } from '@gateway/contracts/console/users';
 import { consoleKeys } from '@gateway/contracts/redis-keys';
+import { callerAddress } from '@gateway/runtime/http/caller-address';
 import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { digestOf } from '@gateway/store/console/digest';
 import type { Request, RequestHandler } from 'express';
@@ -15,7 +16,7 @@ const LIMITS = { address: 20, account: 10 } as const;
 /** Counts attempts that failed, of all replicas together: of an address, and of an account from wherever they come. */
 export function limitSignIns(deps: DashboardDeps): RequestHandler[] {
   return [
-    limitBy(deps, 'address', (req) => ipKeyGenerator(req.ip ?? '')),
+    limitBy(deps, 'address', (req) => ipKeyGenerator(callerAddress(req))),
     limitBy(deps, 'account', (req) => digestOf(accountOf(req))),
   ];
 }
