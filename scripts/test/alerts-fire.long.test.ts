@@ -147,11 +147,15 @@ describe('alerts, when what they are about happens', function () {
   it('a network that is silent, and one that refuses', async () => {
     const silence = simulator.network.faults.add({ on: 'message', do: { silent: true } });
     expect((await send(3)).status).to.equal(202);
-    await fires('GatewayStalled', 'GatewaySessionsStalled');
+    const sendOtp = (phone: string) =>
+      gateway.call('POST', '/otp', { device: 'quiet', body: { phone, code: '482913', language: 'English' } });
+    const codes = Promise.all(makeNumbers(3, 96).map(sendOtp));
+    await fires('GatewayStalled', 'GatewaySessionsStalled', 'GatewayErrorBudgetBurnsFast otp');
+    expect((await codes).map(({ status }) => status)).to.deep.equal([202, 202, 202]);
     simulator.network.faults.remove(silence.id);
     simulator.network.faults.add({ on: 'message', do: { ackError: 403 } });
     await send(20);
-    await fires('GatewayNetworkRefuses');
+    await fires('GatewayNetworkRefuses', 'GatewayErrorBudgetBurnsFast delivery');
     simulator.network.faults.clear();
   });
 
@@ -247,6 +251,7 @@ describe('alerts, when what they are about happens', function () {
     await fires(
       ...['GatewayRedisDown', 'GatewaySurveyOld'],
       ...['GatewayErrorBudgetBurnsFast', 'GatewayErrorBudgetBurns', 'GatewayErrorBudgetBurnsSlowly'],
+      'GatewayErrorBudgetBurnsFast acceptance',
     );
     asking.abort();
     expect(new Set(await answers)).to.deep.equal(new Set([503]));

@@ -18,7 +18,7 @@ export interface Prometheus {
   ask(expr: string): Promise<Sample[]>;
   /** From now on it looks at these processes, and no more at those of before. */
   lookAt(services: readonly ServiceProcess[]): Promise<void>;
-  /** The names of alerts that fire now. */
+  /** The names of alerts that fire now; of one of an objective also with that: `GatewayErrorBudgetBurns otp`. */
   listFiring(): Promise<string[]>;
   stop(): Promise<void>;
 }
@@ -88,7 +88,11 @@ export async function startPrometheus(options: {
   }
   const listFiring = async () => {
     const firing = await ask('ALERTS{alertstate="firing"}');
-    return [...new Set(firing.map(({ metric }) => metric.alertname!))];
+    return [
+      ...new Set(
+        firing.flatMap(({ metric: { alertname, slo } }) => [alertname!, ...(slo ? [`${alertname} ${slo}`] : [])]),
+      ),
+    ];
   };
   return { url, ask, lookAt, listFiring, stop };
 }

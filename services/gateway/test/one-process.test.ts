@@ -5,6 +5,7 @@ import { ROLE_NAMES } from '@gateway/gateway/roles';
 import { addMetrics, combinationsOf, createMetrics, type MetricSpec } from '@gateway/runtime/process/metrics';
 import { ROOT } from '@gateway/scripts/paths';
 import { eventually } from '@gateway/testkit/eventually';
+import { startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { openRedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { useGateway } from '@gateway/testkit/use-gateway';
@@ -80,10 +81,10 @@ describe('one process with all roles', () => {
 });
 
 describe('a role in a process of its own', () => {
-  it('starts, whichever it is, has all its metrics at 0 from the first scrape on, and ends when it is asked to', async () => {
+  it('starts, whichever it is, has all its metrics at 0 from the first scrape on, and ends its ops server last', async () => {
     const space = await openRedisSpace();
     try {
-      const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
+      const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, LOG_LEVEL: 'debug', ...space.keySettings };
       const ports = { API_PORT: '0', DASHBOARD_PORT: '0', PACE_PER_MINUTE: '20' };
       const started = await Promise.all(ROLE_NAMES.map((role) => ServiceProcess.start(role, { ...env, ...ports })));
       const scrape = () => Promise.all(started.map((process) => process.metrics()));
@@ -91,7 +92,38 @@ describe('a role in a process of its own', () => {
       // As soon as Redis was asked: until then a 0 would look like a counter that began anew.
       await eventually(async () => expectAllAtZero(await scrape(), () => true) === undefined, { everyMs: 200 });
       expect(await Promise.all(started.map((process) => process.stop()))).to.deep.equal(ROLE_NAMES.map(() => true));
+      for (const { service, logs } of started) {
+        const parts = logs.filter(({ message }) => message === 'component stopped').map(({ part }) => part);
+        expect(parts.slice(-3), service).to.deep.equal(['redis', 'ops server', 'log level']);
+      }
     } finally {
+      await space.close();
+    }
+  });
+});
+
+describe('the end of a process', () => {
+  it('can be watched for as long as it takes', async () => {
+    const space = await openRedisSpace();
+    const proxy = await startRedisProxy(space.url);
+    const env = { REDIS_URL: proxy.url, KEY_PREFIX: space.prefix, ...space.keySettings };
+    const sender = await ServiceProcess.start('sender', env);
+    try {
+      const { opsPort } = await sender.waitForLog((line) => typeof line.opsPort === 'number');
+      const get = (path: string) => fetch(`http://127.0.0.1:${opsPort}${path}`);
+      // It leaves the fleet first, and that takes as long as Redis does.
+      proxy.freeze();
+      sender.signal('SIGTERM');
+      await eventually(async () => (await (await get('/readyz')).text()).includes('"lifecycle":"stopping"'));
+      expect((await get('/readyz')).status).to.equal(503);
+      expect((await get('/livez')).status).to.equal(200);
+      expect(await (await get('/metrics')).text()).to.include('gateway_owned_devices');
+      proxy.restore();
+      expect(await sender.stop()).to.equal(true);
+      expect(await get('/livez').catch(() => 'gone')).to.equal('gone');
+    } finally {
+      await sender.kill();
+      proxy.close();
       await space.close();
     }
   });
