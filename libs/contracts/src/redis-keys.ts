@@ -132,6 +132,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     webhookAttempts: (id: string) => `${base}:webhook-attempts:${id}`,
     /** ZSET attempt -> when, in ms, of the same. */
     webhookAttemptTimes: (id: string) => `${base}:webhook-attempts:${id}:times`,
+    /** STRING, encrypted: makes the keys of recipients below (libs/store/src/webhooks/delivering/parking-key.ts). */
+    parkingKey: `${base}:parking-key`,
     /** HASH key of a recipient -> lines: what was put aside for an endpoint (libs/store/src/webhooks/delivering/parked.ts). */
     webhookParked: (id: string) => `${base}:webhook-parked:${id}`,
     /** ZSET key of a recipient -> when the first of these is posted again, in ms. */

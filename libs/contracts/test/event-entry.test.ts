@@ -17,8 +17,18 @@ const number = (value: number, bytes: number) => {
 };
 const text = (value: string) => Buffer.concat([number(value.length, 1), Buffer.from(value)]);
 const AT_MS = 1_760_000_000_123;
-const entry = (place: string, ...parts: Buffer[]) =>
-  Buffer.concat([number(1, 1), number(1, 1), number(AT_MS, 6), text(place), ...parts]);
+const TAG = '0123456789abc';
+/** Of a list, in both versions. */
+const HEADS = {
+  1: (device: string, tag?: string) =>
+    Buffer.concat([number(1, 1), number(1, 1), number(AT_MS, 6), text(tag ? `${device}/${tag}` : device)]),
+  2: (device: string, tag?: string) =>
+    Buffer.concat([
+      ...[number(2, 1), number(AT_MS, 6), number(128 + (tag ? 64 : 0) + device.length, 1), Buffer.from(device)],
+      Buffer.from(tag ? `0${tag}` : '', 'hex'),
+    ]),
+} as const;
+const entry = (device: string, ...parts: Buffer[]) => Buffer.concat([HEADS[2](device), ...parts]);
 const part = (kind: keyof typeof PARTS, ...fields: Buffer[]) => Buffer.concat([number(PARTS[kind], 1), ...fields]);
 const code = (status: (typeof RECIPIENT_STATUSES)[number]) => RECIPIENT_STATUSES.indexOf(status);
 
@@ -39,10 +49,15 @@ describe('an event as Redis keeps it', () => {
       number(2, 2),
       Buffer.of(0b101, 0x80),
     );
+    const one = part('change', number(700, 2), number(code('delivered'), 1));
     const finished = part('finished', ...RECIPIENT_STATUSES.map((_, i) => number(i + 1, 2)));
-    const read = readEntry(entry('shop/54', changes, moved, finished));
+    const ended = part('ended', number(0b100010, 1), number(9_000, 2), number(12, 2));
+    const counts = { ...Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])), sent: 9_000, expired: 12 };
+    const parts = [changes, moved, finished, one, ended];
+    const read = readEntry(Buffer.concat([HEADS[2]('shop', TAG), ...parts]));
+    expect(readEntry(Buffer.concat([HEADS[1]('shop', TAG), ...parts])), 'of the former version').to.deep.equal(read);
     expect(read).to.deep.equal({
-      ...{ class: 'lists', atMs: AT_MS, device: 'shop', tag: '54' },
+      ...{ class: 'lists', atMs: AT_MS, device: 'shop', tag: TAG },
       parts: [
         {
           kind: 'changes',
@@ -53,9 +68,11 @@ describe('an event as Redis keeps it', () => {
         },
         { kind: 'changes', changes: [16, 18, 31].map((index) => ({ index, status: 'read', errorCode: 7 })) },
         { kind: 'finished', counts: Object.fromEntries(RECIPIENT_STATUSES.map((status, i) => [status, i + 1])) },
+        { kind: 'changes', changes: [{ index: 700, status: 'delivered', errorCode: 0 }] },
+        { kind: 'finished', counts },
       ],
     });
-    expect(read.parts.map(weightOf)).to.deep.equal([2, 3, 1]);
+    expect(read.parts.map(weightOf)).to.deep.equal([2, 3, 1, 1, 1]);
   });
 
   it('has what became of a device, with what is known of it only', () => {
@@ -89,12 +106,13 @@ describe('an event as Redis keeps it', () => {
     expect(read.parts[0]).to.deep.include({ phones: ['447700900001', '12345@lid'] });
     expect(weightOf(read.parts[0]!)).to.equal(2);
     expect(read).to.not.have.any.keys('device', 'tag');
+    expect(openEntry(Buffer.concat([HEADS[1](''), gap])).parts, 'of the former version').to.deep.equal([read.parts[1]]);
   });
 
   it('is refused when it is of another version, has an unknown part, or is cut off', () => {
     const whole = entry('shop', part('received', text('3EB0')));
-    expect(() => readEntry(Buffer.concat([number(2, 1), whole.subarray(1)]))).to.throw('version 2');
-    expect(() => openEntry(Buffer.concat([number(2, 1), whole.subarray(1)]))).to.throw('version 2');
+    expect(() => readEntry(Buffer.concat([number(3, 1), whole.subarray(1)]))).to.throw('version 3');
+    expect(() => openEntry(Buffer.concat([number(3, 1), whole.subarray(1)]))).to.throw('version 3');
     expect(() => readEntry(entry('shop', number(99, 1)))).to.throw('part 99');
     for (let length = 0; length < whole.length; length++) {
       // There it ends with its head: an entry without parts.

@@ -16,6 +16,7 @@ import { readReceived, recordReceived } from '@gateway/store/inbound/received-me
 import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { readContent } from '@gateway/store/sends/read-send';
+import { readParkingKey } from '@gateway/store/webhooks/delivering/parking-key';
 import { listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
 import { takeDevice } from '@gateway/testkit/ownership';
@@ -79,6 +80,7 @@ describe('changing keys', () => {
     if (webhook === 'full') throw new Error('full');
     const attempt = { webhookId: 'evt_1', atMs: nowMs, tookMs: 1, status: 200, error: null, answer: 'ok' };
     await recordAttempt(store, 'main', webhook.id, { attempt });
+    await readParkingKey(store, 'main');
     return { hash: blob.hash, tag: parseMessageId(send!.messageId)!.tag, webhook: webhook.id };
   }
 
@@ -89,6 +91,7 @@ describe('changing keys', () => {
     const { target, secrets } = (await readWebhook(store, 'main', webhook))!;
     expect([target.url, secrets[0]?.secret]).to.deep.equal(['https://example.com/', 'whsec_x']);
     expect((await listAttempts(store, 'main', webhook, 1))[0]).to.include({ answer: 'ok' });
+    expect(await readParkingKey(store, 'main')).to.deep.equal(old.vault.subkey('parked'));
     const keys = deviceKeyStore(store, ownership);
     expect(await keys.readCreds()).to.equal('{}');
     expect((await keys.read('session', ['44.0'])).get('44.0')).to.deep.equal(Buffer.of(7));
@@ -126,7 +129,7 @@ describe('changing keys', () => {
     expect(new Set(found.map((each) => each.split(' ')[0]))).to.deep.equal(new Set(Object.keys(RINGS)));
     expect(await usesOf(last), 'without a key, and unopened').to.deep.equal([
       'contents new seals 0',
-      'contents old unknown 12',
+      'contents old unknown 13',
       'credentials new seals 0',
       'credentials old unknown 3',
     ]);
@@ -151,8 +154,8 @@ describe('changing keys', () => {
     const before = await space.store.redis.pexpiretime(blob);
     expect(before, 'it lives for a time').to.be.above(Date.now());
     const progress = await resealAll(both, nothing);
-    expect(progress).to.include({ resealed: 15, unopened: 0 });
-    expect(await usesOf(last)).to.deep.equal(['contents new seals 12', 'credentials new seals 3']);
+    expect(progress).to.include({ resealed: 16, unopened: 0 });
+    expect(await usesOf(last)).to.deep.equal(['contents new seals 13', 'credentials new seals 3']);
     expect(await space.store.redis.pexpiretime(blob)).to.equal(before);
     await readAll(last, written);
     expect(await resealAll(both, nothing), 'again').to.include({ resealed: 0 });
@@ -211,7 +214,7 @@ describe('changing keys', () => {
 
   it('leaves what it cannot open, and says how much that is', async () => {
     await writeAll(old);
-    expect(await resealAll(last, nothing)).to.include({ resealed: 0, unopened: 15 });
-    expect(await usesOf(old)).to.deep.equal(['contents old seals 12', 'credentials old seals 3']);
+    expect(await resealAll(last, nothing)).to.include({ resealed: 0, unopened: 16 });
+    expect(await usesOf(old)).to.deep.equal(['contents old seals 13', 'credentials old seals 3']);
   });
 });

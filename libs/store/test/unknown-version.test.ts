@@ -127,7 +127,7 @@ describe('a send that another version of the gateway has written', () => {
 
 describe('an event that another version of the gateway has written', () => {
   const { address, space } = useOwnedDevice();
-  const entry = (version: number) => Buffer.concat([Buffer.of(version), Buffer.alloc(8)]);
+  const entry = (version: number) => Buffer.concat([Buffer.of(version), Buffer.alloc(7)]);
 
   it('is not passed over: what comes before it is read, and then it waits for a process that knows it', async () => {
     const { workspace } = address;

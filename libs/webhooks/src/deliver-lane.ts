@@ -64,11 +64,11 @@ function inLane(work: Work, lane: TellLane): LaneWork {
 
 /** Where the next request ends; that of a replay at the end of it. */
 async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, range: FeedRange) {
-  const to = await deps.feed.findEnd(webhook, source, range);
-  if (lane !== 'replay' || !taken.replay) return to;
+  const found = await deps.feed.findEnd(webhook, source, range);
+  if (lane !== 'replay' || !taken.replay) return found;
   const last = 'request' in taken.replay ? taken.replay.request.to : taken.replay.to;
   if (compareCursors(range.after, last) >= 0) return undefined;
-  return to === undefined || compareCursors(to, last) > 0 ? last : to;
+  return typeof found !== 'object' || compareCursors(found.to, last) > 0 ? { to: last } : found;
 }
 
 const isStuck = ({ webhook }: Work, { refusals }: LaneClaim): boolean =>
@@ -77,15 +77,16 @@ const isStuck = ({ webhook }: Work, { refusals }: LaneClaim): boolean =>
 /** In turn with what is refused, so that neither waits for long when the endpoint is back. */
 const wantsProbe = ({ probe, probes = 0, refusals }: LaneClaim): boolean => probe !== undefined || probes < refusals;
 
-async function claimNext(work: LaneWork): Promise<LaneClaim | 'quiet' | 'taken' | 'more'> {
+async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
   const { deps, webhook, taken, lane, source } = work;
   const state = taken.lanes[lane];
   const { concurrency } = webhook.settings;
   const alone = concurrency === 1 ? 1 : concurrency * IN_TURN;
   const found = await findEnd(work, { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges, alone });
+  if (found === 'later') return found;
   if (found === undefined) return lane === 'replay' ? endReplay(work) : 'quiet';
   const place = placeOf(work, state.cursor);
-  const to = deps.posted.cut(place, found);
+  const to = deps.posted.cut(place, found.to);
   const aside = taken.hasParked
     ? await whatFollows(work, await deps.feed.read(webhook, source, { after: state.cursor, to }))
     : [];
@@ -241,8 +242,9 @@ async function findProbe(work: LaneWork, claim: LaneClaim): Promise<Probe | unde
   const without = new Set<string>();
   let after = claim.to;
   for (let request = 0; request < PROBE_REQUESTS; request++) {
-    const to = await findEnd(work, { after, most: WEBHOOK_LIMITS.maxChanges });
-    if (to === undefined) break;
+    const found = await findEnd(work, { after, most: WEBHOOK_LIMITS.maxChanges });
+    if (typeof found !== 'object') break;
+    const { to } = found;
     const told = await deps.feed.read(webhook, source, { after, to });
     const following = taken.hasParked ? await whatFollows(work, told) : [];
     const kept = new Set([...refused, ...keysOf(work, following)]);

@@ -8,7 +8,7 @@ import { deliverLane, mayProbeEarly, probeEarly } from './deliver-lane.js';
 import { deliverParked } from './deliver-parked.js';
 import type { DeliverDeps, LaneOutcome, Work } from './work.js';
 
-/** `more`: again at once. `waiting`: until the next attempt. `quiet`: until something happens. */
+/** `more`: again at once. `waiting`: until its time has come. `quiet`: until something happens. */
 export type DeliverOutcome = 'more' | 'waiting' | 'quiet' | 'gone' | 'idle' | 'taken';
 
 const LOOK_AGAIN_MS = 100;
@@ -55,7 +55,7 @@ async function deliverBeside(work: Work, lane: Lane, others: Promise<unknown>): 
     });
   for (;;) {
     const outcome = await deliverLane(work, lane);
-    if (outcome === 'quiet') await Promise.race([end, sleep(LOOK_AGAIN_MS)]);
+    if (outcome === 'quiet' || outcome === 'later') await Promise.race([end, sleep(LOOK_AGAIN_MS)]);
     else if (outcome !== 'more') return outcome;
     if (areOthersDone) return outcome;
   }

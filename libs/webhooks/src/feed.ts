@@ -27,10 +27,10 @@ export interface FeedRange {
 /** The log, as one endpoint is told of it. The same is read and packed each time. */
 export interface Feed<T extends Told = Told> {
   /**
-   * Where the next request of a lane ends, with `most` changes in it or fewer; `undefined` while nothing is to be told yet. Never
-   * ends where it begins.
+   * Where the next request of a lane ends, with `most` changes in it or fewer; `later` while what there is waits for its time,
+   * `undefined` when there is nothing. Never ends where it begins.
    */
-  findEnd(webhook: Webhook, lane: TellLane, range: FeedRange): Promise<string | undefined>;
+  findEnd(webhook: Webhook, lane: TellLane, range: FeedRange): Promise<{ to: string } | 'later' | undefined>;
   /** What in it is for this endpoint. */
   read(webhook: Webhook, lane: TellLane, range: { after: string; to: string }): Promise<T[]>;
   /** What was put aside. `gone`: the log has it no more; `undefined`: it is not for this endpoint any more. */

@@ -4,10 +4,12 @@ import type { Workspace } from '@gateway/contracts/ids';
 import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
+import { digest } from '@gateway/store/core/vault';
 import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/read-log';
 import { type EntryEvent, entryReader, updateOf } from '@gateway/store/events/render-events';
 import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
+import { readParkingKey } from '@gateway/store/webhooks/delivering/parking-key';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type { Feed, Told } from './feed.js';
 
@@ -48,6 +50,8 @@ export function logFeed(
   workspace: Workspace,
   { clock, onGap }: { clock: Clock; onGap: () => void },
 ): Feed<LogTold> {
+  /** Of what is told, once something is. */
+  let parkingKey: Buffer | undefined;
   const keys = new WeakMap<LogTold, string>();
   let latest: Found | undefined;
   return {
@@ -56,14 +60,16 @@ export function logFeed(
         { store, workspace, clock },
         { webhook, lane, after: parseCursor(after)!, ...limits },
       );
+      if (found === 'later') return found;
       const [first] = found;
       if (!first) return undefined;
       if (first.event?.type === GAP && first.event.data.missing === null) onGap();
       const to = sayCursor(found.at(-1)!.place);
       latest = { webhook, lane, after, to, steps: found };
-      return to;
+      return { to };
     },
     async read(webhook, lane, { after, to }) {
+      parkingKey ??= await readParkingKey(store, workspace);
       const isLatest =
         latest?.webhook === webhook && latest.lane === lane && latest.after === after && latest.to === to;
       if (isLatest) return latest!.steps.flatMap(toldIn);
@@ -77,6 +83,7 @@ export function logFeed(
       return told;
     },
     async readAgain({ settings: { types, devices } }, events) {
+      parkingKey ??= await readParkingKey(store, workspace);
       const ids = [...new Set(events.map(({ entry }) => entry))].sort(compareEntries);
       const entries = await readEntries(store, workspace, ids);
       const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }) });
@@ -93,7 +100,7 @@ export function logFeed(
       const known = keys.get(told);
       if (known !== undefined) return known;
       const parts = [workspace, lane, told.event.device ?? '', whoIn(told)];
-      const key = store.vault.digest('parked', parts).toString('base64url').slice(0, KEY_CHARACTERS);
+      const key = digest(parkingKey!, parts).toString('base64url').slice(0, KEY_CHARACTERS);
       keys.set(told, key);
       return key;
     },
@@ -166,13 +173,13 @@ interface Reading {
   clock: Clock;
 }
 
-/** The first steps: updates with so many changes together, or `alone` other events. Empty: not yet. */
+/** The first steps: updates with so many changes together, or `alone` other events. `later`: not yet. */
 async function findRequest(
   { store, workspace, clock }: Reading,
   { most, alone = 1, ...place }: Place & { most: number; alone?: number },
-): Promise<readonly Step[]> {
+): Promise<readonly Step[] | 'later'> {
   const { webhook, lane } = place;
-  if (lane === 'lists' && (await isGathering({ store, workspace, clock }, { ...place, most }))) return [];
+  if (lane === 'lists' && (await isGathering({ store, workspace, clock }, { ...place, most }))) return 'later';
   const request: Step[] = [];
   let first: Step | undefined;
   let rows = 0;
@@ -190,12 +197,13 @@ async function findRequest(
     if (rows === most || seen >= MOST_ENTRIES) return request;
   }
   if (!first) {
-    const isOld = request.length > 0 && clock.nowMs() >= request[0]!.atMs + UNWRITTEN.ms;
-    return isOld || seen >= UNWRITTEN.entries ? request : [];
+    if (request.length === 0) return [];
+    const isOld = clock.nowMs() >= request[0]!.atMs + UNWRITTEN.ms;
+    return isOld || seen >= UNWRITTEN.entries ? request : 'later';
   }
   const isWaiting =
     lane === 'lists' && events === 0 && clock.nowMs() < first.atMs + webhook.settings.gatherSeconds * 1000;
-  return isWaiting ? [] : request;
+  return isWaiting ? 'later' : request;
 }
 
 /** Whether there is nothing to tell yet, without making events of it: what is gathered is looked at again and again. */

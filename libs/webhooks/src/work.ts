@@ -32,7 +32,7 @@ export interface DeliverDeps {
   owner: WebhookOwner;
 }
 
-/** Of one lane. `later`: it posted nothing, as its time has not come. */
+/** Of one lane. `later`: it posted nothing, as its time has not come. `quiet`: there is nothing. */
 export type LaneOutcome = 'more' | 'waiting' | 'later' | 'quiet' | 'taken';
 
 /** One endpoint, while its lanes are looked at once. */

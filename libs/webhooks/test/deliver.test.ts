@@ -6,7 +6,7 @@ import { readLog } from '@gateway/store/events/read-log';
 import { renderEvents } from '@gateway/store/events/render-events';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
-import { changeWebhook, pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
+import { changeWebhook, pauseWebhook, readWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
 import { ownerOf } from './support/owner-of.js';
 import { useEndpoint } from './support/use-endpoint.js';
@@ -193,6 +193,29 @@ describe('deliveries to a webhook', () => {
     expect(await attemptAfter(HOUR_MS, 200)).to.have.length(3);
   });
 
+  it('are made at once when it passes its test while it is failing', async () => {
+    const { store } = endpoint.space;
+    await endpoint.write(1);
+    endpoint.answer = (_request, res) => void res.destroy();
+    for (let failure = 0; failure < 4; failure++) {
+      expect(await endpoint.deliver()).to.equal('waiting');
+      endpoint.nowMs += failure < 3 ? HOUR_MS : 0;
+    }
+    endpoint.answer = () => 204;
+    expect(await endpoint.deliver()).to.equal('waiting');
+    const { revision } = (await readWebhook(store, 'main', endpoint.id))!;
+    const attempt = { webhookId: 'evt_test', atMs: endpoint.nowMs, tookMs: 1, status: 204, error: null, answer: '' };
+    const answered = { ...attempt, status: 500 };
+    expect(await recordAttempt(store, 'main', endpoint.id, { attempt: answered })).to.equal('failing');
+    expect(await endpoint.deliver(), 'it did not pass').to.equal('waiting');
+    expect(await recordAttempt(store, 'main', endpoint.id, { attempt, verifiesRevision: revision })).to.equal(
+      'failing',
+    );
+    await endpoint.deliverAll();
+    expect(endpoint.told).to.deep.equal([1]);
+    expect(await endpoint.status()).to.equal('active');
+  });
+
   it('are not made while it is paused, and a pause is not ended by an answer', async () => {
     await write(2);
     let res: { end(): void } | undefined;
@@ -228,6 +251,19 @@ describe('deliveries to a webhook', () => {
     expect(await claim('1-1')).to.equal(true);
     await changeWebhook(store, 'main', endpoint.id, { settings: { numbers: 'masked' } });
     expect(await claim('1-2')).to.equal(false);
+  });
+
+  it('are begun by none who took it before an answer to another request disabled it', async () => {
+    const { store } = endpoint.space;
+    const taken = await takeWebhook(store, { workspace: 'main', id: endpoint.id }, ownerOf('process-1'));
+    if (typeof taken === 'string') throw new Error(taken);
+    await write(1);
+    endpoint.answer = () => 410;
+    await endpoint.deliver();
+    expect(await endpoint.status()).to.equal('disabled');
+    const claim = { to: '1-1', refusals: 0 };
+    const next = { lane: 'lists' as const, state: { cursor: '1-0', claim }, nowMs: 1 };
+    expect(await claimDelivery(store, taken, next)).to.equal(false);
   });
 
   it('to where it was before say nothing of where it is now', async () => {

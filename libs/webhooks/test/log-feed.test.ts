@@ -1,8 +1,12 @@
 import { eventSchema } from '@gateway/contracts/events/events';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { resealAll } from '@gateway/store/core/sealed-values';
+import { createVault } from '@gateway/store/core/vault';
 import { boundLog } from '@gateway/store/events/relay-outbox';
 import { listWebhooks, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
+import { readKeyRings } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
@@ -15,7 +19,7 @@ describe('the log of a workspace, told to a webhook', () => {
     const run = await create();
     const tag = await accept(PEOPLE);
     for (let from = 0; from < 1_100; from += 50) await record(tag, 'acked', from, from + 50);
-    expect(await run()).to.equal('quiet');
+    expect(await run()).to.equal('waiting');
     expect(rows().map((each) => each.length)).to.deep.equal([500, 500]);
     stage.aheadMs = 20_000;
     await run();
@@ -61,7 +65,7 @@ describe('the log of a workspace, told to a webhook', () => {
     const run = await create();
     const tag = await accept(PEOPLE.slice(0, 20));
     await record(tag, 'acked', 0, 20);
-    expect(await run()).to.equal('quiet');
+    expect(await run()).to.equal('waiting');
     expect(stage.events.map(({ type }) => type)).to.deep.equal(['messages.updated', 'send.finished']);
   });
 
@@ -132,6 +136,26 @@ describe('the log of a workspace, told to a webhook', () => {
     expect(told?.data).to.include({ webhookId: id, lastStatus: 410 });
   });
 
+  it('stays disabled by a 410 though another request that was under way is taken after it, and gets no more', async () => {
+    const run = await create({ gatherSeconds: 1 });
+    const status = () => space.store.redis.hget(workspaceKeys(space, 'main').webhook(run.id), 'status');
+    const optOut = (phone: string) =>
+      addOptOuts(space.store, 'main', { numbers: [phone], source: 'api', atMs: Date.now() });
+    stage.take = async ({ type }) => {
+      stage.status = 410;
+      if (type !== 'optout.added') return;
+      await eventually(async () => (await status()) === 'disabled');
+      await optOut('447700900005');
+      stage.status = 204;
+    };
+    await record(await accept(PEOPLE.slice(0, 20)), 'acked', 0, 20);
+    await optOut('447700900004');
+    stage.aheadMs += 2_000;
+    await run();
+    expect(stage.posted.map(({ type }) => type)).to.deep.equal(['messages.updated', 'optout.added']);
+    expect([stage.events.length, await status()]).to.deep.equal([1, 'disabled']);
+  });
+
   it('tells of a gap where the log has left the endpoint behind, and goes on after it', async () => {
     const run = await create();
     const optOut = (phone: string) =>
@@ -188,6 +212,33 @@ describe('the log of a workspace, told to a webhook', () => {
     }
   });
 
+  it('knows for whom something is put aside also when the encryption key is another by then', async () => {
+    const run = await create({ types: ['message.sent', 'message.delivered'] });
+    const tag = await accept(PEOPLE.slice(0, 3));
+    stage.refuses = ({ data }) => data.index === 1;
+    await record(tag, 'acked', 0, 3);
+    for (let second = 0; second < 60; second += 5) {
+      await run();
+      stage.aheadMs += 5_000;
+    }
+    const before = space.store.vault;
+    const { credentials, contents } = readKeyRings(space.keySettings);
+    const next = { id: 'next', key: Buffer.alloc(32, 9) };
+    space.store.vault = createVault({ credentials, contents: [next, ...contents] });
+    await resealAll(space.store, { onProgress: () => {} });
+    space.store.vault = createVault({ credentials, contents: [next] });
+    stage.refuses = () => false;
+    await record(tag, 'delivered', 0, 3);
+    await run();
+    const of = (index: number) => stage.events.filter(({ data }) => data.index === index).map(({ type }) => type);
+    expect(of(0)).to.deep.equal(['message.sent', 'message.delivered']);
+    expect(of(1)).to.deep.equal([]);
+    stage.aheadMs += 1_200_000;
+    await run();
+    expect(of(1)).to.deep.equal(['message.sent', 'message.delivered']);
+    space.store.vault = before;
+  });
+
   it('tells several recipients at a time what has a request of its own, and each in order', async () => {
     const run = await create({ types: ['message.sent', 'message.delivered', 'message.read'], concurrency: 8 });
     const tag = await accept(PEOPLE.slice(0, 30));
@@ -235,7 +286,7 @@ describe('the log of a workspace, told to a webhook', () => {
     expect(stage.events.map(({ type }) => type).sort()).to.deep.equal(['message.sent', 'message.sent', 'optout.added']);
     expect(JSON.stringify(stage.events)).not.to.include(PEOPLE[0]).and.not.to.include('447700900001');
     stage.events = [];
-    expect(await elsewhere()).to.equal('quiet');
+    expect(await elsewhere()).to.equal('waiting');
     expect(stage.events).to.deep.equal([]);
   });
 });

@@ -13,7 +13,7 @@ import type { LinkMethod } from '@gateway/messenger/linking/link-method';
 import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { OPTIONAL_QUERIES } from '@gateway/messenger/session/optional-queries';
-import type { SessionEvent } from '@gateway/messenger/session/session-events';
+import type { IncomingMessage, SessionEvent } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
 import type { Clock } from '@gateway/runtime/clock';
@@ -25,6 +25,7 @@ import { noteSuspects, readLeftOut } from '@gateway/store/devices/incidents/quer
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import { keepSurely } from '@gateway/store/inbound/keep-surely';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 
 export interface TaskDeps {
@@ -123,7 +124,7 @@ export async function openSessionUntil(
       case 'receipt':
         return on.receipt?.(event, session);
       case 'message':
-        return recordIncoming(store, ownership, { message: event.message, nowMs: clock.nowMs() }).then(() => {});
+        return takeMessage(task, event.message);
       case 'numbersKnown':
         return joins.numbersKnown(event.people);
       case 'versionDeadline':
@@ -169,6 +170,11 @@ export async function openSessionUntil(
   signal.addEventListener('abort', close, { once: true });
   if (signal.aborted) close();
   return { session, closed: closed.promise };
+}
+
+async function takeMessage(task: DeviceTask, message: IncomingMessage): Promise<void> {
+  const { store, ownership, clock } = task;
+  await keepSurely(task, () => recordIncoming(store, ownership, { message, nowMs: clock.nowMs() }));
 }
 
 function logEnd(logger: Logger, end: TaskEnd, why: string): void {

@@ -1,8 +1,10 @@
 import { type DeviceTask, openSessionUntil, type TaskEnd } from '@gateway/connection/device-task';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
+import { GatewayError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import type { Store } from '@gateway/store/core/store';
@@ -32,6 +34,7 @@ describe('a device that the connection service has logged in', () => {
   let closed: Promise<TaskEnd>;
   let aheadMs = 0;
   let between: (name: string, run: () => Promise<unknown>) => Promise<unknown>;
+  let confirm: Store['confirmWrites'];
   const stanzas: string[] = [];
 
   before(async () => {
@@ -52,7 +55,8 @@ describe('a device that the connection service has logged in', () => {
     aheadMs = 0;
     between = (_name, run) => run();
     const run: Store['run'] = (name, keys, args) => between(name, () => space.store.run(name, keys, args));
-    const store = { ...space.store, run };
+    confirm = space.store.confirmWrites;
+    const store = { ...space.store, run, confirmWrites: (key: string) => confirm(key) };
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
     // Its beat is not started: nothing but the gates themselves may notice that the ownership is over.
     keeper = new SessionKeeper({ store, clock, logger, owner: `task-${Date.now()}`, ttlMs: TTL_MS });
@@ -113,6 +117,27 @@ describe('a device that the connection service has logged in', () => {
     const order = stanzas.filter((stanza) => stanza.startsWith('written ') || isConfirmed(stanza));
     expect(order.slice(0, 2), order.join()).to.deep.equal(steps.map((step) => `written ${step}`));
     expect(await findOptOut(space.store, 'main', ADA)).to.not.equal(undefined);
+  });
+
+  it('has it written again until replicas have it, before the network hears that it arrived', async () => {
+    const received = deviceKeys(space.store.space, device.address).received;
+    let asked = 0;
+    confirm = async () => {
+      // A master that is cut off takes the message, and is not the master afterwards.
+      if (++asked <= 2) await space.store.redis.del(received);
+      // Time for a confirmation that does not wait for what it confirms.
+      await makeRoundTrips(space, simulator, ACCOUNT);
+      stanzas.push(`asked ${asked}`);
+      if (asked <= 2) throw new GatewayError({ code: 'not_confirmed', message: 'a replica has left' });
+    };
+    const isConfirmed = await write(ADA, 'hello');
+    await eventually(() => stanzas.some(isConfirmed));
+    const order = stanzas.filter((stanza) => stanza.startsWith('asked ') || isConfirmed(stanza));
+    expect(order.slice(0, 4).map((stanza, i) => (i < 3 ? stanza : isConfirmed(stanza)))).to.deep.equal([
+      ...['asked 1', 'asked 2', 'asked 3'],
+      true,
+    ]);
+    expect(await space.store.redis.hlen(received)).to.equal(1);
   });
 
   it('asks no more what the network has ended its connection over twice', async () => {

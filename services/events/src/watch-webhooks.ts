@@ -5,7 +5,7 @@ import type { Store } from '@gateway/store/core/store';
 import { surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
 import type { EventsMetrics } from './events-metrics.js';
 
-const EVERY_MS = 10_000;
+const EVERY_MS = 30_000;
 
 /** Looks at all endpoints now and then, for the metrics. Answers how to end that. */
 export function watchWebhooks(

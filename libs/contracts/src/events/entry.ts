@@ -9,10 +9,17 @@ import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '../
  * What changed, as Redis keeps it: written by Lua in the step that changes it (libs/store/src/events/telling/outbox.lua), copied into the
  * log of the workspace as it is, and read here. No text and no number of a recipient is in it: those are looked up when it is told.
  *
- * `version, class, ms (6 bytes), length of the place, place`, then parts, each behind a byte that says what it is. The place is a device,
- * or `device/tag` of a send; empty for what concerns the workspace.
+ * `version, ms (6 bytes), place`, then parts, each behind a byte that says what it is. The place is a byte, with the class (`LISTS`), whether
+ * a send's tag is there (`OF_SEND`) and the length of the device's name; the name, empty for what concerns the workspace; and the tag in 7 bytes.
  */
-export const EVENT_ENTRY_VERSION = 1;
+export const EVENT_ENTRY_VERSION = 2;
+
+/** Stays in a log for a week: `version, class, ms (6 bytes), length of the place, place`; the place of a send is `device/tag`. */
+const FORMER_VERSION = 1;
+export const READ_ENTRY_VERSIONS: readonly number[] = [FORMER_VERSION, EVENT_ENTRY_VERSION];
+
+/** Of the byte of a place; a device's name is shorter than 64. */
+export const PLACE = { lists: 128, ofSend: 64 } as const;
 
 /** 16 MB of small entries: then no more are taken in, and it is counted how many are missing. */
 export const OUTBOX_ENTRIES = 200_000;
@@ -30,6 +37,7 @@ export type EventClass = (typeof EVENT_CLASSES)[number];
 export const PARTS = {
   changes: 1,
   moved: 2,
+  /** Of the former version, with all counts. */
   finished: 3,
   device: 4,
   restriction: 5,
@@ -37,6 +45,8 @@ export const PARTS = {
   optOuts: 7,
   gap: 8,
   webhook: 9,
+  change: 10,
+  ended: 11,
 } as const;
 
 /** What the others are told of an endpoint. Append only. */
@@ -107,17 +117,30 @@ export function openEntry(bytes: Buffer): EventEntry {
 
 function readHead(read: Reader): Omit<EventEntry, 'parts'> {
   const version = read.number(1);
-  if (version !== EVENT_ENTRY_VERSION) throw new Error(`an event of version ${version}`);
+  if (!READ_ENTRY_VERSIONS.includes(version)) throw new Error(`an event of version ${version}`);
+  if (version === FORMER_VERSION) return readFormerHead(read);
+  const [atMs, place] = [read.number(6), read.number(1)];
+  const device = read.bytes(place % PLACE.ofSend).toString();
+  const tag = place & PLACE.ofSend ? read.bytes(TAG_BYTES).toString('hex').slice(1) : undefined;
+  return { class: place & PLACE.lists ? 'lists' : 'prompt', atMs, ...(device && { device }), ...(tag && { tag }) };
+}
+
+function readFormerHead(read: Reader): Omit<EventEntry, 'parts'> {
   const [kind, atMs] = [EVENT_CLASSES[read.number(1)] ?? 'prompt', read.number(6)];
   const [device, tag] = read.text().split('/');
   return { class: kind, atMs, ...(device && { device }), ...(tag && { tag }) };
 }
+
+/** 13 hex digits, behind four bits that are empty. */
+const TAG_BYTES = 7;
 
 function readPart(read: Reader): EventPart {
   const kind = read.number(1);
   switch (kind) {
     case PARTS.changes:
       return { kind: 'changes', changes: Array.from({ length: read.number(2) }, () => readChange(read)) };
+    case PARTS.change:
+      return { kind: 'changes', changes: [readChange(read)] };
     case PARTS.moved:
       return { kind: 'changes', changes: readMoved(read) };
     case PARTS.finished:
@@ -125,6 +148,8 @@ function readPart(read: Reader): EventPart {
         kind: 'finished',
         counts: Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, read.number(2)])) as StatusCounts,
       };
+    case PARTS.ended:
+      return { kind: 'finished', counts: readCounts(read) };
     case PARTS.device:
       return { kind: 'device', ...readDevice(read) };
     case PARTS.restriction: {
@@ -156,6 +181,13 @@ function readPart(read: Reader): EventPart {
 function readChange(read: Reader): RecipientChange {
   const [index, code] = [read.number(2), read.number(1)];
   return { index, status: RECIPIENT_STATUSES[code % WITH_ERROR]!, errorCode: code >= WITH_ERROR ? read.number(2) : 0 };
+}
+
+/** A bit for each status that has recipients, by its code; then how many each of these has. */
+function readCounts(read: Reader): StatusCounts {
+  const has = read.number(1);
+  const counts = RECIPIENT_STATUSES.map((status, code) => [status, has & (1 << code) ? read.number(2) : 0]);
+  return Object.fromEntries(counts) as StatusCounts;
 }
 
 function readMoved(read: Reader): RecipientChange[] {

@@ -27,6 +27,7 @@ const PLACES: Record<SealPurpose, Place> = {
   idKey: { keys: /^device$/, fields: ['idKey'] },
   linkCode: { keys: /^observed$/, fields: ['code'], isText: true },
   webhook: { keys: /^webhook:[^:]+$/, fields: ['target', 'secrets'] },
+  parkingKey: { keys: /^parking-key$/ },
   webhookAttempt: { keys: /^webhook-attempts:[^:]+$/, fields: 'all' },
 };
 

@@ -23,9 +23,13 @@ export const RINGS = {
   linkCode: 'contents',
   webhook: 'contents',
   webhookAttempt: 'contents',
+  parkingKey: 'contents',
 } as const satisfies Record<string, KeyRing>;
 
 export type SealPurpose = keyof typeof RINGS;
+
+type DigestPurpose = 'messageId' | 'parked' | 'forwarding';
+type DigestPart = string | number | Buffer;
 
 export type KeyRings = Record<KeyRing, readonly EncryptionKey[]>;
 
@@ -41,7 +45,9 @@ export interface Vault {
   /** The same value under the key that seals now; with the day on which it was written first. Throws as `open` does. */
   reseal(sealed: Buffer, purpose: SealPurpose, place: string): Buffer;
   /** 32 bytes that follow from these parts, and that cannot be guessed without the key that seals contents now. */
-  digest(purpose: 'messageId' | 'parked' | 'forwarding', parts: readonly (string | number | Buffer)[]): Buffer;
+  digest(purpose: DigestPurpose, parts: readonly DigestPart[]): Buffer;
+  /** What the digests for this purpose are made with. */
+  subkey(purpose: DigestPurpose): Buffer;
   /** The key ids of a ring, the one that seals in front. */
   keyIds(ring: KeyRing): string[];
 }
@@ -106,6 +112,12 @@ export function createVault(rings: KeyRings): Vault {
     return Buffer.concat([decipher.update(data), decipher.final()]);
   };
 
+  const subkey = (purpose: DigestPurpose) => {
+    const [key] = rings.contents;
+    if (!key) throw new UnknownKeyError({ ring: 'contents' });
+    return Buffer.from(hkdfSync('sha256', key.key, '', `messenger-gateway/${purpose}`, 32));
+  };
+
   return {
     seal: (plain, purpose, place) => seal(plain, { purpose, place, day: Math.floor(systemClock.nowMs() / MS_PER_DAY) }),
     open,
@@ -114,22 +126,21 @@ export function createVault(rings: KeyRings): Vault {
       const { header } = readHeader(sealed);
       return seal(plain, { purpose, place, day: header.readUInt16BE(header.length - 2) });
     },
-    digest(purpose, parts) {
-      const [key] = rings.contents;
-      if (!key) throw new UnknownKeyError({ ring: 'contents' });
-      const hmac = createHmac(
-        'sha256',
-        Buffer.from(hkdfSync('sha256', key.key, '', `messenger-gateway/${purpose}`, 32)),
-      );
-      for (const part of parts) {
-        const bytes = Buffer.isBuffer(part) ? part : Buffer.from(String(part));
-        // With its length: no two lists of parts look the same.
-        hmac.update(`${bytes.length}:`).update(bytes);
-      }
-      return hmac.digest();
-    },
+    digest: (purpose, parts) => digest(subkey(purpose), parts),
+    subkey,
     keyIds: (ring) => rings[ring].map(({ id }) => id),
   };
+}
+
+/** HMAC-SHA256 of these parts. */
+export function digest(key: Buffer, parts: readonly DigestPart[]): Buffer {
+  const hmac = createHmac('sha256', key);
+  for (const part of parts) {
+    const bytes = Buffer.isBuffer(part) ? part : Buffer.from(String(part));
+    // With its length: no two lists of parts look the same.
+    hmac.update(`${bytes.length}:`).update(bytes);
+  }
+  return hmac.digest();
 }
 
 /** Number of bytes of a value that contain its key id. */

@@ -3,15 +3,26 @@ import { makeMediaId } from '@gateway/contracts/content/media-id';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Store } from '../core/store.js';
+import { UnknownKeyError } from '../core/vault.js';
 import { type ReceivedMessage, readInbound } from '../inbound/received-messages.js';
 
-/** What a person wrote, as events tell it; of one that was erased, or is too old, only that there was one. */
+/** A process that is older than a new key is replaced within it. */
+const KEY_PATIENCE_MS = 3_600_000;
+
+/**
+ * What a person wrote, as events tell it; of one that was erased, or is too old, only that there was one. The same of one whose key is
+ * not configured here an hour later: it would hold up all that comes behind it. Until then throws `UnknownKeyError`.
+ */
 export async function describeReceived(
   store: Store,
   address: DeviceAddress,
   { platformId, arrivedAtMs }: { platformId: string; arrivedAtMs: number },
 ): Promise<Record<string, unknown>> {
-  const message = await readInbound(store, address, { platformId, nowMs: systemClock.nowMs() });
+  const nowMs = systemClock.nowMs();
+  const message = await readInbound(store, address, { platformId, nowMs }).catch((thrown: unknown) => {
+    if (thrown instanceof UnknownKeyError && nowMs >= arrivedAtMs + KEY_PATIENCE_MS) return undefined;
+    throw thrown;
+  });
   const { phone, jid, name, atMs = arrivedAtMs, replyTo } = message ?? ({} as Partial<ReceivedMessage>);
   return {
     platformMessageId: platformId,

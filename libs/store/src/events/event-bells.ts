@@ -1,6 +1,15 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { eventLogChannel, type KeySpace } from '@gateway/contracts/redis-keys';
 import type { Redis } from 'ioredis';
+import type { Store } from '../core/store.js';
+
+/** Something of a webhook has changed. The change is made already: a bell that is lost costs the time until the next look. */
+export async function ringEventBell(
+  { redis, space }: Pick<Store, 'redis' | 'space'>,
+  workspace: Workspace,
+): Promise<void> {
+  await redis.publish(eventLogChannel(space), workspace).catch(() => {});
+}
 
 /** Tells those who wait for events of a workspace that its log has grown. One for a process. */
 export class EventBells {

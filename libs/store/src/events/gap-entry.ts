@@ -3,10 +3,10 @@ import { systemClock } from '@gateway/runtime/clock';
 
 /** That so many entries are missing. */
 export function gapEntry(missing: number): Buffer {
-  const entry = Buffer.alloc(14);
+  const entry = Buffer.alloc(13);
   entry.writeUInt8(EVENT_ENTRY_VERSION, 0);
-  entry.writeUIntBE(systemClock.nowMs(), 2, 6);
-  entry.writeUInt8(PARTS.gap, 9);
-  entry.writeUInt32BE(missing, 10);
+  entry.writeUIntBE(systemClock.nowMs(), 1, 6);
+  entry.writeUInt8(PARTS.gap, 8);
+  entry.writeUInt32BE(missing, 9);
   return entry;
 }

@@ -1,5 +1,5 @@
 import { compareEntries, type LogPlace } from '@gateway/contracts/events/cursor';
-import { EVENT_ENTRY_VERSION, type EventEntry, readEntry, weightOf } from '@gateway/contracts/events/entry';
+import { type EventEntry, openEntry, READ_ENTRY_VERSIONS, readEntry, weightOf } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
@@ -60,11 +60,21 @@ export async function readLog(
   return { entries, changes, isLast: rows.length < limit && entries.length === rows.length };
 }
 
-const isKnown = (bytes: Buffer) => bytes[0] === EVENT_ENTRY_VERSION;
+const isKnown = (bytes: Buffer) => READ_ENTRY_VERSIONS.includes(bytes[0]!);
 
 function readKnown(bytes: Buffer): EventEntry {
-  if (!isKnown(bytes)) throw new UnknownVersionError({ version: `${bytes[0]}` });
+  checkVersion(bytes);
   return readEntry(bytes);
+}
+
+/** As `openEntry`. Throws `UnknownVersionError`. */
+export function openKnown(bytes: Buffer): EventEntry {
+  checkVersion(bytes);
+  return openEntry(bytes);
+}
+
+function checkVersion(bytes: Buffer): void {
+  if (!isKnown(bytes)) throw new UnknownVersionError({ version: `${bytes[0]}` });
 }
 
 /** In the order of the ids; those that the log has no more are left out. Throws `UnknownVersionError`. */

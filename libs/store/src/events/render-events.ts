@@ -203,7 +203,8 @@ async function renderOther(
   switch (part.kind) {
     case 'finished': {
       const send = entry.tag === undefined ? undefined : await sends.find(address, entry.tag);
-      if (!send) return [];
+      // A code is told of by its changes alone.
+      if (!send || send.kind === 'otp') return [];
       const { messageId, requestId, total } = send;
       const data = { messageId, requestId, recipients: total, counts: part.counts };
       return [eventOf(entry, { id: `evt_${messageId}_finished`, type: 'send.finished', data })];

@@ -8,6 +8,7 @@ import {
 } from '@gateway/contracts/webhooks/webhook';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import type { Store } from '../core/store.js';
+import { ringEventBell } from '../events/event-bells.js';
 
 const recordStep = defineScript({
   name: 'record-attempt',
@@ -19,7 +20,7 @@ const recordStep = defineScript({
 
 /**
  * Keeps an attempt; 200 of an endpoint are kept. @param verifiesRevision of an endpoint that has passed its test as it was then: it
- * becomes active if it is `unverified` and unchanged. Answers its status. Safe to repeat.
+ * becomes active if it is `unverified` and unchanged; one that is failing is posted to at once. Answers its status. Safe to repeat.
  */
 export async function recordAttempt(
   store: Store,
@@ -30,11 +31,13 @@ export async function recordAttempt(
   const keys = workspaceKeys(store.space, workspace);
   const name = makeAttemptId();
   const attempts = keys.webhookAttempts(id);
-  return recordStep(store, {
+  const status = await recordStep(store, {
     ...{ webhook: keys.webhook(id), attempts, times: keys.webhookAttemptTimes(id), attempt: name, atMs: attempt.atMs },
     sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${attempts}/${name}`),
     ...{ most: WEBHOOK_LIMITS.keptAttempts, verifiesRevision },
   });
+  if (verifiesRevision !== '') await ringEventBell(store, workspace);
+  return status;
 }
 
 /** The newest first. */

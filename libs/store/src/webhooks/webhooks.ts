@@ -16,6 +16,7 @@ import {
 import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+import { ringEventBell } from '../events/event-bells.js';
 import { openEvents } from '../events/open-events.js';
 
 const createStep = defineScript({
@@ -215,6 +216,7 @@ async function tryUpdate(
     const revisions = { revisionBefore: before.revision, revisionAfter: makeRevision() };
     if ((await changeStep(store, { webhook: key, ...revisions, fields })) === 'changed') continue;
     await store.confirmWrites(key);
+    await ringEventBell(store, workspace);
     return readWebhook(store, workspace, id);
   }
   throw new Error('a webhook is changed all the time');

@@ -38,6 +38,21 @@ describe('the outbox of a workspace', () => {
     const rows = await redis().xrangeBuffer(key(), '-', '+');
     return rows.map(([, [, value]]) => ({ bytes: value!.length, ...readEntry(value!) }));
   }
+
+  /** Redis takes about 20 for the place in the stream: a device's name of 24 characters is left of 64. */
+  it('has few bytes for a change that comes alone, and for the end of a small send', async () => {
+    const { tag } = await accept(PEOPLE.slice(0, 1));
+    const record = (event: 'acked' | 'read') =>
+      recordResults(space.store, ownership, { tag, nowMs: Date.now(), events: [{ recipient: 0, part: 0, event }] });
+    await record('acked');
+    await record('read');
+    const told = await entries();
+    expect(told.map(({ tag: of, parts }) => [of, ...parts.map(({ kind }) => kind)])).to.deep.equal([
+      [tag, 'changes', 'finished'],
+      [tag, 'changes'],
+    ]);
+    for (const { bytes, device } of told) expect(bytes - device!.length).to.be.at.most(23);
+  });
   const partsOf = async (): Promise<EventPart[]> => (await entries()).flatMap(({ parts }) => parts);
 
   it('rings for what comes into an empty one, and not for more', async () => {

@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { LOG_START, type LogPlace } from '@gateway/contracts/events/cursor';
 import { type ChangeData, EVENT_TYPES, eventSchema, type GatewayEvent } from '@gateway/contracts/events/events';
 import { parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
+import { createStore } from '@gateway/store/core/store';
+import { UnknownKeyError } from '@gateway/store/core/vault';
 import { recordObserved } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
@@ -109,7 +112,7 @@ describe('the events of a workspace', () => {
     await expireSend(space.store, address, messageId, Date.now() + 120_000);
     const events = await told();
     expect(events.map(({ type }) => type)).to.deep.equal([
-      ...['otp.sent', 'send.finished'],
+      'otp.sent',
       ...['message.expired', 'message.expired', 'message.expired', 'messages.updated', 'send.finished'],
     ]);
     expect(await told({ types: ['otp.sent'] })).to.have.length(1);
@@ -155,6 +158,24 @@ describe('the events of a workspace', () => {
     expect(events.map(({ type }) => type).sort()).to.deep.equal(['message.received', 'optout.added', 'optout.removed']);
     const received = events.find(({ type }) => type === 'message.received')!;
     expect(received.data).to.deep.include({ from: PEOPLE[0], name: 'Ann', content: { type: 'text', text: 'hello' } });
+  });
+
+  it('tell of what was written under a key that is lost, an hour later, and hold up nothing behind it', async () => {
+    const keyRings = { credentials: [], contents: [{ id: 'another', key: randomBytes(32) }] };
+    const elsewhere = createStore({ redis: redis(), space: space.store.space, keyRings });
+    const write = (platformId: string, agoMs: number, store = elsewhere) =>
+      recordReceived(store, ownership, {
+        message: { platformId, jid: 'j', phone: PEOPLE[0]!, text: 'hello' },
+        nowMs: Date.now() - agoMs,
+      });
+    await write('3A01', 3_600_000);
+    await write('3A02', 0, space.store);
+    expect((await told()).map(({ data }) => [data.platformMessageId, data.content])).to.deep.equal([
+      ['3A01', { type: 'text', text: null }],
+      ['3A02', { type: 'text', text: 'hello' }],
+    ]);
+    await write('3A03', 60_000);
+    expect(await told().catch((thrown: unknown) => thrown)).to.be.instanceOf(UnknownKeyError);
   });
 
   it('name people without a number by their hidden identifier', async () => {
@@ -214,6 +235,43 @@ describe('the events of a workspace', () => {
       ...[...PEOPLE.keys()].map((index) => `${index} sent`),
       ...[...PEOPLE.keys()].map((index) => `${index} delivered`),
     ]);
+  });
+
+  it('come into the log also where one has read more of them than another, who dies, has appended', async () => {
+    const { tag } = await accept();
+    const happen = (recipient: number) => record(tag, [{ recipient, part: 0, event: 'acked' }]);
+    const { redis: client, space: keys, vault, run, confirmWrites } = space.store;
+    /** @param whenRead between what is read of the outbox and what is done with it. */
+    const relay = (whenRead: () => Promise<unknown>, changed: object = {}) => {
+      let first: Promise<unknown> | undefined;
+      const xrangeBuffer = async (...given: Parameters<typeof client.xrangeBuffer>) => {
+        const found = await client.xrangeBuffer(...given);
+        first ??= whenRead();
+        await first;
+        return found;
+      };
+      const redis = Object.assign(Object.create(client), { xrangeBuffer, ...changed });
+      return relayOutbox({ redis, space: keys, vault, run, confirmWrites }, outbox);
+    };
+    await happen(0);
+    let slow: Promise<number> | undefined;
+    let goOn = () => {};
+    const letSlowRead = async () => {
+      await happen(1);
+      await new Promise<void>((hasRead) => {
+        slow = relay(() => {
+          hasRead();
+          return new Promise<void>((died) => {
+            goOn = died;
+          });
+        });
+      });
+    };
+    const dies = relay(letSlowRead, { xtrim: () => Promise.reject(new Error('it died')) });
+    expect(await dies.catch((error: Error) => error.message)).to.equal('it died');
+    goOn();
+    expect(await slow).to.equal(1);
+    expect(rowsOf(await told()).map(({ index }) => index)).to.deep.equal([0, 1]);
   });
 
   it('stay in the outbox until replicas have what the log got', async () => {

@@ -81,7 +81,7 @@ function feedOf(store: Store, { log, keyOf }: { log: string; keyOf(number: numbe
         changes += numbers.length;
         end = at;
       }
-      return end;
+      return end === undefined ? undefined : { to: end };
     },
     read: async (_webhook, _lane, { after, to }) => (await read(`(${after}`, to)).flatMap(toTold),
     async readAgain(_webhook, events) {

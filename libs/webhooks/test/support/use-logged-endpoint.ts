@@ -106,16 +106,16 @@ export function useLoggedEndpoint() {
       const attempt = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
       await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
       const clock = { nowMs, monotonicMs: () => performance.now() };
-      const feed = logFeed(space.store, 'main', { clock, onGap: () => silentCounts.countGap() });
       const deps = {
-        ...{ store: space.store, feed, counts: silentCounts, clock, owner: ownerOf('process-1') },
+        ...{ store: space.store, counts: silentCounts, clock, owner: ownerOf('process-1') },
         policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
         ...{ random: () => 0.5, signal: new AbortController().signal, posted: new PostedRanges() },
       };
       const tell = async (): Promise<string> => {
         await relay();
+        const feed = logFeed(space.store, 'main', { clock, onGap: () => silentCounts.countGap() });
         for (;;) {
-          const outcome = await deliver(deps, 'main', made.id);
+          const outcome = await deliver({ ...deps, feed }, 'main', made.id);
           if (outcome !== 'more') return outcome;
         }
       };

@@ -1,6 +1,6 @@
 import { KIND_CODES } from '@gateway/contracts/content/message-content';
 import { WANTS } from '@gateway/contracts/devices/device-state';
-import { EVENT_ENTRY_VERSION, EVENTS_KEPT_MS, OUTBOX_ENTRIES, PARTS } from '@gateway/contracts/events/entry';
+import { EVENT_ENTRY_VERSION, EVENTS_KEPT_MS, OUTBOX_ENTRIES, PARTS, PLACE } from '@gateway/contracts/events/entry';
 import { LIMITS } from '@gateway/contracts/limits';
 import { MOST_OPT_OUT_SOURCES, OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
 import { ACTIVITY_BYTES, ACTIVITY_FIELDS } from '@gateway/contracts/sends/activity';
@@ -42,7 +42,7 @@ export const CONTRACT = {
   readVersions: READ_VERSIONS,
   sealedVersion: SEALED_VERSION,
   parts: PARTS as Readonly<Record<string, number>>,
-  outbox: { version: EVENT_ENTRY_VERSION, most: OUTBOX_ENTRIES, keptMs: EVENTS_KEPT_MS },
+  outbox: { version: EVENT_ENTRY_VERSION, most: OUTBOX_ENTRIES, keptMs: EVENTS_KEPT_MS, place: PLACE },
   optOutSources: OPT_OUT_SOURCES as readonly string[],
   mostOptOutSources: MOST_OPT_OUT_SOURCES,
   personForgotten: ownErrorCode('person_forgotten'),
@@ -94,6 +94,8 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     ),
     EVENT_ENTRY_VERSION: contract.outbox.version,
     OUTBOX_ENTRIES: contract.outbox.most,
+    PLACE_LISTS: contract.outbox.place.lists,
+    PLACE_OF_SEND: contract.outbox.place.ofSend,
     EVENTS_KEPT_MS: contract.outbox.keptMs,
     BY_REPLY: contract.optOutSources.indexOf('reply'),
     MOST_OPT_OUT_SOURCES: contract.mostOptOutSources,

@@ -5,7 +5,7 @@
 local before = redis.call('HMGET', restriction_key, 'kind', 'untilMs')
 if ((before[1] or '') ~= kind or (before[2] or '') ~= until_ms) and wants_events() then
   local part = struct.pack('>B', PART_RESTRICTION) .. short(kind) .. struct.pack('>I6', tonumber(until_ms) or 0)
-  add_to_outbox(0, string.match(restriction_key, '/([^:/]+):restriction$'), part)
+  add_to_outbox(string.match(restriction_key, '/([^:/]+):restriction$'), part)
 end
 redis.call('DEL', restriction_key)
 if kind == '' then

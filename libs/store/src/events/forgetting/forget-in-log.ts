@@ -1,10 +1,10 @@
-import { PARTS, readEntry } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, text } from '../../core/scripts/define-script.js';
 import { isOne } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { gapEntry } from '../gap-entry.js';
+import { openKnown } from '../read-log.js';
 
 const replaceStep = defineScript({
   name: 'replace-event',
@@ -18,7 +18,7 @@ const AT_ONCE = 500;
 
 /**
  * Takes people out of the log of a workspace: that they opted out, or in again. All else in it has no name of theirs. Who has not read
- * such an entry hears of a gap where others are in it too: told at the end, their wishes would come in another order. Answers in how many entries they were; safe to repeat.
+ * such an entry hears of a gap where others are in it too: told at the end, their wishes would come in another order. Answers in how many entries they were; safe to repeat. Throws `UnknownVersionError`.
  * @param names digits of numbers and of hidden identifiers.
  */
 export async function forgetInLog(store: Store, workspace: Workspace, names: ReadonlySet<string>): Promise<number> {
@@ -38,12 +38,10 @@ export async function forgetInLog(store: Store, workspace: Workspace, names: Rea
   }
 }
 
-/** `version, class, ms, length of the place`: an entry about the workspace has its part at once behind them. */
-const HEAD_BYTES = 9;
-
-/** Digits; of all entries only those of opt-outs have any. */
-function peopleIn(entry: Buffer): string[] {
-  if (entry[HEAD_BYTES - 1] !== 0 || entry[HEAD_BYTES] !== PARTS.optOuts) return [];
-  const people = readEntry(entry).parts.flatMap((part) => (part.kind === 'optOuts' ? part.phones : []));
+/** Digits; of all entries only those of opt-outs have any, which are about no device. */
+function peopleIn(bytes: Buffer): string[] {
+  const entry = openKnown(bytes);
+  if (entry.device !== undefined) return [];
+  const people = entry.parts.flatMap((part) => (part.kind === 'optOuts' ? part.phones : []));
   return people.map((person) => person.replace('@lid', ''));
 }

@@ -1,6 +1,7 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { shardKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
+import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { defineScript } from '../../core/scripts/define-script.js';
 import type { Store } from '../../core/store.js';
 import type { Outbox } from '../relay-outbox.js';
@@ -22,19 +23,27 @@ export interface FullOutbox extends Outbox {
   oldestMs: number | undefined;
 }
 
-/** The outboxes of these workspaces that hold something. One step for each shard, however many workspaces there are. */
+/**
+ * The outboxes of these workspaces that hold something. One step for each shard, however many workspaces there are; or for each
+ * workspace, if those are fewer and one Redis has all shards.
+ */
 export async function findFullOutboxes(store: Store, ...workspaces: Workspace[]): Promise<FullOutbox[]> {
   if (workspaces.length === 0) return [];
-  const shards = Array.from({ length: SHARDS }, (_, shard) => shard);
-  const found = await Promise.all(
-    shards.map(async (shard) => {
-      const outboxes = workspaces.map((workspace) => shardKeys(store.space, shard).outbox(workspace));
-      const counts = await findStep(store, { outboxes });
-      return counts.map(([place, entries, oldestMs]) => ({
-        ...{ workspace: workspaces[place]!, shard, entries },
-        oldestMs: oldestMs || undefined,
-      }));
-    }),
-  );
+  const ofShard = (shard: number) => workspaces.map((workspace) => ({ workspace, shard }));
+  const ofWorkspace = (workspace: Workspace) => ALL_SHARDS.map((shard) => ({ workspace, shard }));
+  const isByShard = isCluster(store.redis) || workspaces.length >= SHARDS;
+  const together = isByShard ? ALL_SHARDS.map(ofShard) : workspaces.map(ofWorkspace);
+  const found = await Promise.all(together.map((outboxes) => findIn(store, outboxes)));
   return found.flat();
+}
+
+const ALL_SHARDS = Array.from({ length: SHARDS }, (_, shard) => shard);
+
+async function findIn(store: Store, among: readonly Outbox[]): Promise<FullOutbox[]> {
+  const outboxes = among.map(({ workspace, shard }) => shardKeys(store.space, shard).outbox(workspace));
+  const counts = await findStep(store, { outboxes });
+  return counts.map(([place, entries, oldestMs]) => ({
+    ...among[place]!,
+    ...{ entries, oldestMs: oldestMs || undefined },
+  }));
 }

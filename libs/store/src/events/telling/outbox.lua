@@ -1,6 +1,6 @@
 -- The outbox of a workspace in a shard: what changed, written in the step that changes it. It is there while someone wants the
 -- events of the workspace (open-events.ts); without it nothing is written. How an entry is built: libs/contracts/src/events/entry.ts.
---- @constants EVENT_ENTRY_VERSION OUTBOX_ENTRIES
+--- @constants EVENT_ENTRY_VERSION OUTBOX_ENTRIES PLACE_LISTS PLACE_OF_SEND
 local outbox_is_there = nil
 
 local function wants_events()
@@ -8,13 +8,15 @@ local function wants_events()
   return outbox_is_there
 end
 
--- @param class 0 is told at once, 1 can wait. @param place device, or device/tag of a send. @param parts packed.
-local function add_to_outbox(class, place, parts)
+-- @param device its name. @param parts packed. @param tag of a send, or none. @param can_wait whether it may be gathered.
+local function add_to_outbox(device, parts, tag, can_wait)
   local entries = redis.call('XLEN', outbox_key)
   -- Nothing has fetched for long: from here on it is only counted how much is missing.
   if entries >= OUTBOX_ENTRIES then return redis.call('INCR', outbox_key .. ':missing') end
-  local head = struct.pack('>BBI6Bc0', EVENT_ENTRY_VERSION, class, tonumber(now_ms), #place, place)
-  redis.call('XADD', outbox_key, 'NOMKSTREAM', '*', 'e', head .. parts)
+  local place = #device + (tag and PLACE_OF_SEND or 0) + (can_wait and PLACE_LISTS or 0)
+  local head = struct.pack('>BI6Bc0', EVENT_ENTRY_VERSION, tonumber(now_ms), place, device)
+  local of_send = tag and struct.pack('>I7', tonumber(tag, 16)) or ''
+  redis.call('XADD', outbox_key, 'NOMKSTREAM', '*', 'e', head .. of_send .. parts)
   -- Who fetches empties it: one bell for all that comes until then.
   if entries == 0 then
     local prefix, shard, workspace = string.match(outbox_key, '^(.*):{#(%d+)}:outbox:(.*)$')

@@ -20,5 +20,5 @@ local function tell_device()
   if not wants_events() then return end
   local words = short(status) .. short(reason) .. short(phone) .. short(status == 'connected' and now[4] or '')
   local part = struct.pack('>B', PART_DEVICE) .. words .. struct.pack('>I6', tonumber(now[5] or '0') or 0)
-  add_to_outbox(0, string.match(device_key, '/([^:/]+):device$'), part)
+  add_to_outbox(string.match(device_key, '/([^:/]+):device$'), part)
 end

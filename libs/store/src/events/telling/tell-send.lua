@@ -1,12 +1,13 @@
 -- What a step changed in a send, as one entry of the outbox.
 --- @include outbox
---- @constants PART_CHANGES PART_MOVED PART_FINISHED OTP SMALL_SEND_RECIPIENTS CLOSED STATUS_NAMES EVENTS_KEPT_MS
+--- @constants PART_CHANGE PART_CHANGES PART_MOVED PART_ENDED OTP SMALL_SEND_RECIPIENTS CLOSED STATUS_NAMES EVENTS_KEPT_MS
 local WITH_ERROR = 128
 local told_parts, changes = {}, {}
 
 local function end_changes()
   if #changes == 0 then return end
-  told_parts[#told_parts + 1] = struct.pack('>BI2', PART_CHANGES, #changes) .. table.concat(changes)
+  local head = #changes == 1 and struct.pack('>B', PART_CHANGE) or struct.pack('>BI2', PART_CHANGES, #changes)
+  told_parts[#told_parts + 1] = head .. table.concat(changes)
   changes = {}
 end
 
@@ -37,17 +38,22 @@ end
 local function tell_finished()
   if not wants_events() then return end
   end_changes()
-  local counts = { struct.pack('>B', PART_FINISHED) }
-  for status = 0, #STATUS_NAMES do counts[#counts + 1] = struct.pack('>I2', send[STATUS_NAMES[status]]) end
-  told_parts[#told_parts + 1] = table.concat(counts)
+  local has, counts = 0, {}
+  for status = 0, #STATUS_NAMES do
+    local count = send[STATUS_NAMES[status]]
+    if count > 0 then
+      has = has + 2 ^ status
+      counts[#counts + 1] = struct.pack('>I2', count)
+    end
+  end
+  told_parts[#told_parts + 1] = struct.pack('>BB', PART_ENDED, has) .. table.concat(counts)
 end
 
 -- After all else, once a step: what is told is looked up in the send for as long as it can be asked for.
 local function tell_send()
   end_changes()
   if #told_parts == 0 then return end
-  local class = (send.kind == OTP or send.total <= SMALL_SEND_RECIPIENTS) and 0 or 1
-  local place = string.match(record_key, '/([^:/]+):s:[^:]+$') .. '/' .. string.match(record_key, ':s:([^:]+)$')
-  add_to_outbox(class, place, table.concat(told_parts))
+  local device, tag = string.match(record_key, '/([^:/]+):s:([^:]+)$')
+  add_to_outbox(device, table.concat(told_parts), tag, send.kind ~= OTP and send.total > SMALL_SEND_RECIPIENTS)
   if send.state == CLOSED then redis.call('PEXPIREAT', record_key, tonumber(now_ms) + EVENTS_KEPT_MS, 'GT') end
 end

@@ -1,6 +1,7 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type Store, writeAlways } from '../../core/store.js';
+import { ringEventBell } from '../../events/event-bells.js';
 import { listEventWorkspaces } from '../../events/open-events.js';
 
 /**
@@ -27,6 +28,9 @@ export async function renewSession(
 export async function endSessions(store: Store, processId: string): Promise<void> {
   const workspaces = await listEventWorkspaces(store);
   await Promise.all(
-    workspaces.map((workspace) => store.redis.del(workspaceKeys(store.space, workspace).webhookSession(processId))),
+    workspaces.map(async (workspace) => {
+      const hadSession = await store.redis.del(workspaceKeys(store.space, workspace).webhookSession(processId));
+      if (hadSession) await ringEventBell(store, workspace);
+    }),
   );
 }

@@ -3,6 +3,7 @@ import { type TellRange, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contrac
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { oneOf } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
+import { ringEventBell } from '../../events/event-bells.js';
 import { listAttempts } from '../webhook-attempts.js';
 import type { LaneState } from './lanes.js';
 import { findParked, parkedKeys } from './parked.js';
@@ -40,6 +41,7 @@ export async function replayWebhook(
   const most = WEBHOOK_LIMITS.maxReplays;
   const outcome = await replayStep(store, { webhook, parked, due, replays, nowMs, most, wanted: found.wanted });
   await store.confirmWrites(webhook);
+  await ringEventBell(store, workspace);
   return outcome === 'done' ? { unknown: found.unknown } : outcome;
 }
 

@@ -164,7 +164,7 @@ export async function readToBeTold(
   for (const { line, messageId, to } of sends) {
     const send = await readSend(store, line.address, messageId);
     if (!send) continue;
-    if (send.counts.queued === 0) finished.add(messageId);
+    if (send.counts.queued === 0 && send.kind !== 'otp') finished.add(messageId);
     const rows = await readRecipients(store, line.address, send.tag, { from: 0, limit: to.length });
     for (const { index, to: number, status } of rows) {
       recipients.set(recipientKey(messageId, index), { to: number, status });
