@@ -62,6 +62,19 @@ describe('requests that no client library would write', () => {
     await expectStatus(202, post([JSON_TYPE, 'Connection: Upgrade', 'Upgrade: websocket']));
   });
 
+  it('are not told to go on when they are of HTTP/1.0, which knows no answer before the answer', async () => {
+    const asks = [JSON_TYPE, 'Expect: 100-continue', `Content-Length: ${TEXT.length}`];
+    const socket = connect(api.port, '127.0.0.1').setEncoding('utf8');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    socket.write(head('POST', `${BASE}/send`, asks, '1.0') + TEXT);
+    await eventually(() => received.endsWith('}'));
+    expect(received).to.match(/^HTTP\/1\.1 202 /);
+    socket.destroy();
+  });
+
   function expectLimit({ headers }: RawAnswer, limit?: number): void {
     const read = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? Number.NaN);
     if (limit !== undefined) expect(read('limit')).to.equal(limit);

@@ -100,7 +100,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const main = await listen(handler, { host, port, tls: tls ? identity : undefined });
   // Clients send media over HTTPS only, so a plain server has a second, encrypted door for it.
   const media = tls ? undefined : await listen(handler, { host, port: 0, tls: identity });
-  const upgrades = acceptUpgrades(main.server, network, gate);
+  const upgrades = acceptUpgrades(main.server, { network, gate, host });
   const info = infoOf(network, { host, port: main.port, tls, caPem: identity.cert });
   network.settings.pictureUrl = `${info.adminUrl}/pictures`;
   network.settings.mediaHost = `${host}:${(media ?? main).port}`;

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { expect } from 'chai';
+import { WebSocket } from 'ws';
 import { useSimulator } from './support/simulator-fixture.js';
 
 describe('requests that are not meant well', () => {
@@ -39,6 +40,24 @@ describe('requests that are not meant well', () => {
     expect(await statusOf([...post, 'Origin: https://site.example'])).to.equal(403);
     expect(await statusOf([...post, 'Origin: null'])).to.equal(403);
     expect(await statusOf([...post, 'Origin: http://localhost:3000'])).to.equal(400);
+  });
+
+  it('do not become a client of the network from a page of another site', async () => {
+    const open = (origin?: string) =>
+      new Promise<number>((resolve) => {
+        const client = new WebSocket(network.simulator.socketUrl, { ...(origin !== undefined && { origin }) });
+        client.on('error', () => {}).on('unexpected-response', (_, { statusCode = 0 }) => resolve(statusCode));
+        client.on('open', () => {
+          client.close();
+          resolve(101);
+        });
+      });
+    for (const origin of ['https://site.example', 'null', 'https://web.whatsapp.com.example']) {
+      expect(await open(origin), origin).to.equal(403);
+    }
+    for (const origin of [undefined, 'https://web.whatsapp.com', 'http://localhost:3000']) {
+      expect(await open(origin), origin).to.equal(101);
+    }
   });
 
   it('do not keep those of this machine from it', async () => {

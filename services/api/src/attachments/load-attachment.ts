@@ -26,9 +26,12 @@ export async function fetchRemoteFile(attachment: Attachment, call: FetchCall, d
   return checkFile(attachment, await fetchFile(attachment.url!, call, deps));
 }
 
-/** Stores the file once for all recipients and sends, and examines it. Throws 503 if there is no room now, 413 if there never will be. */
+/**
+ * Stores the file once for all recipients and sends, and examines it. Throws 503 if there is no room now, 413 if there never will be,
+ * and 401 when the token was revoked while the file came.
+ */
 export async function storeFile(
-  { address, token }: Pick<Call<unknown, unknown>, 'address' | 'token'>,
+  { address, token, requireToken }: Pick<Call<unknown, unknown>, 'address' | 'token' | 'requireToken'>,
   {
     store,
     clock,
@@ -45,6 +48,7 @@ export async function storeFile(
   const quotaBytes = Math.min(fileBytes, await headroom.fileQuotaBytes(blobQuotaBytes));
   if (bytes.length > quotaBytes) throw neverFits(quotaBytes);
   const description = await previews.describe({ bytes, type, mimeType, tokenId: token.keyId });
+  await requireToken();
   const stored = await putBlob(store, address.workspace, { bytes, nowMs: clock.nowMs(), quotaBytes });
   if (stored.kind === 'full') throw new ApiError('unavailable', { headers: { 'Retry-After': '600' } });
   return {

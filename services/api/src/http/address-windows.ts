@@ -60,6 +60,11 @@ function limitHeaders(clock: Clock, { limit, remaining, waitMs }: Limit): Record
   };
 }
 
+/** Of a caller who turns out to be unknown: it is told no more than others are. */
+export function removeLimitHeaders(res: ServerResponse): void {
+  for (const name of ['Limit', 'Remaining', 'Reset']) res.removeHeader(`X-RateLimit-${name}`);
+}
+
 /** The same three headers. */
 export function setLimitHeaders(res: ServerResponse, clock: Clock, limit: Limit): void {
   for (const [name, value] of Object.entries(limitHeaders(clock, limit))) res.setHeader(name, value);

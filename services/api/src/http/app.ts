@@ -4,6 +4,7 @@ import type { ApiDeps } from '../api-deps.js';
 import { DeviceStates } from '../devices/device-states.js';
 import { BASE_PATH, ENDPOINTS } from '../endpoints.js';
 import type { Endpoint } from './endpoint.js';
+import { KnownTokens } from './known-tokens.js';
 import { answerError } from './middlewares/answer-error.js';
 import { authenticate } from './middlewares/authenticate.js';
 import { beginRequest } from './middlewares/begin-request.js';
@@ -33,10 +34,11 @@ export function createApp(deps: ApiDeps): RequestListener {
 
   const limits = createRateLimits(deps);
   const states = new DeviceStates(deps.store);
+  const known = new KnownTokens(deps);
   const limitOther = limits.byToken('other');
 
   const begin = beginRequest(deps);
-  const checkToken = authenticate(deps, limits.failedTokens);
+  const checkToken = authenticate({ ...deps, known }, limits.failedTokens);
   const refuseWith = (refuse: Step) => inOrder([checkToken, limitOther, refuse]);
   for (const [path, endpoints] of groupByPath(ENDPOINTS)) {
     const route = app.route(`${BASE_PATH}${path}`);
@@ -52,9 +54,9 @@ export function createApp(deps: ApiDeps): RequestListener {
         ...(endpoint.readsState ? [readAhead(states)] : []),
         limits.byToken(endpoint.bucket),
         requireScope(endpoint),
-        readBody(deps, endpoint),
+        readBody({ ...deps, known }, endpoint),
         validateInput(endpoint),
-        runHandler(endpoint, deps, states),
+        runHandler(endpoint, deps, { states, known }),
       ]);
       for (const method of endpoint.methods) route[method](answer);
     }

@@ -1,7 +1,8 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { type Clock, sleep } from '@gateway/runtime/clock';
+import { ApiError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
-import { type ApiToken, findApiToken, findWorkspacesOfTokens } from '@gateway/store/workspace/api-tokens';
+import { type ApiToken, findApiToken, findWorkspacesOfTokens, isUsable } from '@gateway/store/workspace/api-tokens';
 
 /** How long a revoked token may go on working: callers that ask often are read once in this time. */
 const KNOWN_FOR_MS = 1_000;
@@ -9,6 +10,10 @@ const KNOWN_FOR_MS = 1_000;
 const MAX_KNOWN = 10_000;
 /** How long questions about doubtful tokens are collected. */
 const COLLECT_MS = 50;
+
+export function invalidToken(): ApiError {
+  return new ApiError('invalid_token', { headers: { 'WWW-Authenticate': 'Bearer' } });
+}
 
 interface Question {
   keyIds: string[];
@@ -48,6 +53,12 @@ export class KnownTokens {
     if (token) this.#known.set(keyId, { token, readAtMs });
     else this.#known.delete(keyId);
     return token;
+  }
+
+  /** Of a request that took its time since its token was found: throws `invalid_token` when that has been revoked or expired since. */
+  async findAgain(keyId: string): Promise<void> {
+    const token = this.get(keyId) ?? (await this.find(keyId, { isDoubtful: false }));
+    if (!token || !isUsable(token, this.#deps.clock.nowMs())) throw invalidToken();
   }
 
   /** For doubtful ones twenty commands a second at most, however many guesses there are. */

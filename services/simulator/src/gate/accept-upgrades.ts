@@ -1,14 +1,17 @@
 import type { Server as HttpServer } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import { readUrl } from '../http/guard-request.js';
+import { isFromClient, readUrl } from '../http/guard-request.js';
 import type { Network } from '../network/network.js';
 import type { Gate } from './gate.js';
 
 const PATH = '/ws/chat';
 
 /** Turns requests for a WebSocket into clients of the gate - unless a fault keeps silent or answers with an HTTP error. */
-export function acceptUpgrades(http: HttpServer, network: Network, gate: Gate): { close(): void } {
+export function acceptUpgrades(
+  http: HttpServer,
+  { network, gate, host }: { network: Network; gate: Gate /** That it listens on. */; host: string },
+): { close(): void } {
   const webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   const unanswered = new Set<Duplex>();
   http.on('upgrade', (request, socket, head) => {
@@ -16,6 +19,7 @@ export function acceptUpgrades(http: HttpServer, network: Network, gate: Gate): 
     socket.on('error', () => socket.destroy());
     const url = readUrl(request);
     if (url?.pathname !== PATH) return refuse(socket, url ? 404 : 400);
+    if (!isFromClient(request, host)) return refuse(socket, 403);
     const fault = network.faults.strike('connect', {});
     if (fault?.error) return refuse(socket, fault.error);
     if (fault?.silent) return hold(socket, unanswered);

@@ -16,6 +16,14 @@ export function isMeantForUs({ headers }: IncomingMessage, listensOn: string): b
   return isOwnName(host && `http://${host}`, listensOn) && (origin === undefined || isOwnName(origin, listensOn));
 }
 
+/** Whether a request for a WebSocket comes from a program, under whatever name it knows this server, and not from a page of another site. */
+export function isFromClient({ headers: { origin } }: IncomingMessage, listensOn: string): boolean {
+  return origin === undefined || origin === CLIENTS_ORIGIN || isOwnName(origin, listensOn);
+}
+
+/** What client libraries say of themselves. */
+const CLIENTS_ORIGIN = 'https://web.whatsapp.com';
+
 function isOwnName(url: string | undefined, listensOn: string): boolean {
   if (url === undefined || !URL.canParse(url)) return false;
   const { hostname, username } = new URL(url);

@@ -6,6 +6,7 @@ import type { ErrorRequestHandler } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import { noRoom } from '../../sends/redis-headroom.js';
 import { sendAnswer } from '../../sends/send-answer.js';
+import { removeLimitHeaders } from '../address-windows.js';
 import { bodyLength } from '../body/body-length.js';
 import { dropRest } from '../body/drop-rest.js';
 import { localsOf } from '../request-locals.js';
@@ -30,6 +31,7 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
     // Its caller is still sending: there will be no next request on this connection.
     const isSending = !req.complete && bodyLength(req) > 0;
     if (isSending) res.shouldKeepAlive = false;
+    if (error.apiCode === 'invalid_token') removeLimitHeaders(res);
     sendAnswer(res, { status: error.status, body, headers: error.headers });
     if (isSending) dropRest(req);
   };

@@ -1,23 +1,25 @@
 import { matchesHash, parseApiToken } from '@gateway/contracts/api-token';
-import { ApiError, toError } from '@gateway/runtime/errors';
+import { toError } from '@gateway/runtime/errors';
 import { type ApiToken, isUsable, recordTokenUse } from '@gateway/store/workspace/api-tokens';
 import type { Request, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
-import { KnownTokens } from '../known-tokens.js';
+import { invalidToken, type KnownTokens } from '../known-tokens.js';
 import { localsOf } from '../request-locals.js';
 import type { AddressLimit } from './limit-address.js';
 import type { Step } from './step.js';
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
+interface AuthenticateDeps extends Pick<ApiDeps, 'store' | 'clock' | 'logger'> {
+  known: KnownTokens;
+}
+
 /**
  * Check 2: who is asking. Missing, malformed, unknown, revoked and expired tokens are answered alike, so that callers
  * cannot learn which ones exist. A revoked token stops working within a second, everywhere.
  * @param limitFailures runs for requests without a valid token only: valid ones pass whatever else their address does.
  */
-export function authenticate(deps: ApiDeps, limitFailures: AddressLimit): Step {
-  const { store, clock, logger } = deps;
-  const known = new KnownTokens(deps);
+export function authenticate({ store, clock, logger, known }: AuthenticateDeps, limitFailures: AddressLimit): Step {
   const find = (req: Request, keyId: string) =>
     known.get(keyId) ?? known.find(keyId, { isDoubtful: limitFailures.isUsedUp(req) });
   const admit = (res: Response, token: ApiToken) => {
@@ -28,7 +30,7 @@ export function authenticate(deps: ApiDeps, limitFailures: AddressLimit): Step {
   };
   const refuse = async (req: Request, res: Response) => {
     await limitFailures.count(req, res);
-    throw new ApiError('invalid_token', { headers: { 'WWW-Authenticate': 'Bearer' } });
+    throw invalidToken();
   };
   return (req, res) => {
     const value = readToken(req);

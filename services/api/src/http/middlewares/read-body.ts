@@ -10,15 +10,17 @@ import { BodyReader } from '../body/body-reader.js';
 import { BROKEN, brokenBy } from '../body/broken-bodies.js';
 import { leaveToReader } from '../body/unread-bodies.js';
 import type { Endpoint } from '../endpoint.js';
+import type { KnownTokens } from '../known-tokens.js';
 import { accountOf, endedEarly, inTurn, isOver, localsOf } from '../request-locals.js';
 import { StartSlices } from '../start-slices.js';
 import type { Step } from './step.js';
 
 /**
  * Check 4: the body, read only now that the caller is known and within the limits. Leaves `req.body` parsed, or
- * `undefined` when there is none. Compressed bodies are a 415: they would let a few bytes become many.
+ * `undefined` when there is none. Compressed bodies are a 415: they would let a few bytes become many. A body may take
+ * minutes to come, in which its token may be revoked: then it is refused as if it began now.
  */
-export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }: BodyKind): Step {
+export function readBody({ bodies, waits, known }: BodyDeps, { maxBodyBytes, hasFile }: BodyKind): Step {
   return (req, res) => (bodyLength(req) === 0 ? undefined : readAll(req, res));
 
   async function readAll(req: Request, res: Response): Promise<void> {
@@ -27,7 +29,8 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
     if (/\bidentity\b/i.test(req.get('transfer-encoding') ?? '')) throw refusal('must be valid HTTP');
     if (!isPlain(req) || !isJson(req)) throw new ApiError('unsupported_media_type');
     if (declaredBytes > maxBodyBytes && declaredBytes !== UNTIL_TOLD) throw new ApiError('payload_too_large');
-    if (req.get('expect')?.toLowerCase() === '100-continue') res.writeContinue();
+    // HTTP/1.0 knows no answer before the answer.
+    if (req.httpVersion === '1.1' && req.get('expect')?.toLowerCase() === '100-continue') res.writeContinue();
     const broken = brokenBy(req);
     if (broken) throw broken;
     if (isOver(res)) throw endedEarly();
@@ -46,6 +49,7 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
       },
       read: (chunk) => reader.push(chunk),
     });
+    await known.findAgain(localsOf(res).token!.keyId);
     if (reader.textBytes > SMALL_BODY_BYTES) {
       account.take(reader.textBytes * (PARSED_COST - 1));
       localsOf(res).isLarge = true;
@@ -54,7 +58,10 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
   }
 }
 
-type BodyDeps = Pick<ApiDeps, 'bodies' | 'waits'>;
+interface BodyDeps extends Pick<ApiDeps, 'bodies' | 'waits'> {
+  known: Pick<KnownTokens, 'findAgain'>;
+}
+
 type BodyKind = Pick<Endpoint, 'maxBodyBytes' | 'hasFile'>;
 
 const SPEED_CHECK_MS = 1_000;

@@ -9,17 +9,22 @@ import type { DeviceStates } from '../../devices/device-states.js';
 import { sendFile } from '../../media/send-file.js';
 import { sendAnswer } from '../../sends/send-answer.js';
 import type { Answer, Call, Endpoint } from '../endpoint.js';
+import type { KnownTokens } from '../known-tokens.js';
 import { readInTurn } from '../read-in-turn.js';
 import { accountOf, inTurn, isOver, localsOf } from '../request-locals.js';
 import type { Step } from './step.js';
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
-export function runHandler<Query, Body>(endpoint: Endpoint<Query, Body>, deps: ApiDeps, states: DeviceStates): Step {
+export function runHandler<Query, Body>(
+  endpoint: Endpoint<Query, Body>,
+  deps: ApiDeps,
+  caches: { states: DeviceStates; known: Pick<KnownTokens, 'findAgain'> },
+): Step {
   return async (req, res) => {
     try {
       const found = addressFor(deps, localsOf(res).token!);
       const address = found instanceof Promise ? await found : found;
-      const call = new RequestCall<Query, Body>(req, res, address, { deps, states });
+      const call = new RequestCall<Query, Body>(req, res, address, { deps, ...caches });
       const handle = () => endpoint.handle(call, deps);
       const given = await (endpoint.readsMuch ? readInTurn(call, handle) : handle());
       if ('file' in given) return await sendFile(res, given, call.logger);
@@ -64,12 +69,13 @@ class RequestCall<Query, Body> implements Call<Query, Body> {
   readonly readState: Call<Query, Body>['readState'];
   readonly noteSend: () => void;
   readonly inTurn: Call<Query, Body>['inTurn'];
+  readonly requireToken: Call<Query, Body>['requireToken'];
 
   constructor(
     req: Request,
     res: Response,
     readonly address: DeviceAddress,
-    { deps, states }: { deps: ApiDeps; states: DeviceStates },
+    { deps, states, known }: { deps: ApiDeps; states: DeviceStates; known: Pick<KnownTokens, 'findAgain'> },
   ) {
     const locals = localsOf(res);
     this.#res = res;
@@ -91,6 +97,7 @@ class RequestCall<Query, Body> implements Call<Query, Body> {
       locals.madeSend = true;
     };
     this.inTurn = (step) => inTurn(res, step);
+    this.requireToken = () => known.findAgain(this.token.keyId);
   }
 
   // Made for the few that ask: most requests neither wait nor log.

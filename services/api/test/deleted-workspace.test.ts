@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
+import { parseNetworks } from '@gateway/egress/address-rules';
+import { takeAccount } from '@gateway/store/devices/take-account';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { addSender, linkDevice } from './support/device-owner.js';
+import { BASE } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
+
+const PHONE = '447700900001';
+const FILE = Buffer.from('a file').toString('base64');
+/** All that may write where nothing is. */
+const REQUESTS: readonly [path: string, body: object][] = [
+  ['/send', { to: PHONE, text: 'hello' }],
+  ['/send', { to: PHONE, attachment: { type: 'document', base64: FILE } }],
+  ['/otp', { phone: PHONE, code: '123456' }],
+  ['/contacts/check', { phones: [PHONE] }],
+  ['/connect', {}],
+  ['/opt-outs', { phone: PHONE }],
+  ['/webhooks', { url: 'http://127.0.0.1:1/' }],
+];
+
+describe('requests of a workspace that is deleted while they come', () => {
+  const ports: number[] = [];
+  const addresses = { allowed: parseNetworks('127.0.0.1/32') };
+  const { space, api } = useTestApi({
+    ...{ fetchPolicy: { ports, addresses }, webhookPolicy: { isSecure: true, addresses } },
+    waits: { bodyMs: 30_000 },
+  });
+  let files: Server;
+  let token: string;
+  const asked: ServerResponse[] = [];
+
+  before(async () => {
+    files = createServer((_req, res) => asked.push(res)).listen(0, '127.0.0.1');
+    await once(files, 'listening');
+    ports.push((files.address() as AddressInfo).port);
+  });
+  after(() => files.close());
+
+  /** Answers how to send its body, which resolves with the answer. */
+  async function begin([path, json]: (typeof REQUESTS)[number]): Promise<() => Promise<string>> {
+    const body = JSON.stringify(json);
+    const socket = connect(api.port, '127.0.0.1').setEncoding('utf8');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    const head = [`POST ${BASE}${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${token}`, 'Connection: close'];
+    head.push('Content-Type: application/json', `Content-Length: ${body.length}`, 'Expect: 100-continue');
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    await eventually(() => received.includes('100 Continue'));
+    return async () => {
+      socket.write(body);
+      await once(socket, 'close');
+      return received;
+    };
+  }
+
+  it('are answered like those of an unknown token, and leave nothing behind', async () => {
+    const shop = { workspace: 'shop', device: 'default' };
+    const owner = await linkDevice(space.store, shop);
+    await takeAccount(space.store, owner.ownership, { phone: '447700900123', nowMs: Date.now() });
+    const sender = await addSender(space.store);
+    token = (await createApiToken(space.store, 'shop', { name: 'test', scopes: API_TOKEN_SCOPES })).value;
+    const url = `http://127.0.0.1:${ports[0]}/file`;
+    const fetching = api.call('POST', '/send', { token, json: { to: PHONE, attachment: { type: 'document', url } } });
+    const ends = await Promise.all(REQUESTS.map(begin));
+    await eventually(() => asked.length > 0);
+    await deleteWorkspace(space.store, 'shop', { logoutMs: 0 });
+    asked[0]!.end('a file');
+    for (const answer of await Promise.all(ends.map((end) => end()))) {
+      expect(answer)
+        .to.match(/\r\n\r\nHTTP\/1\.1 401 /)
+        .and.not.match(/x-ratelimit/i);
+    }
+    expect((await fetching).status).to.equal(401);
+    const { found } = await findWorkspace(space.store, 'shop', { withName: true });
+    expect(found).to.deep.equal({ keys: [], entries: [] });
+    await sender.leave();
+  });
+});
