@@ -5,12 +5,14 @@ import { putBlob } from '@gateway/store/blobs/blobs';
 import { requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { readParkingKey } from '@gateway/store/webhooks/delivering/parking-key';
 import { createApiToken, createPassingToken, findApiToken } from '@gateway/store/workspace/api-tokens';
 import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import { createWorkspace, hasWorkspace } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
 import { everything } from './support/everything.js';
 
@@ -77,6 +79,19 @@ describe('a workspace that is deleted', () => {
     expect(await createWorkspace(store, 'shop')).to.equal(true);
     const error = await deleteWorkspace(store, 'default', AT_ONCE).catch(({ message }: Error) => message);
     expect(error).to.equal('workspace default cannot be deleted');
+  });
+
+  it('gets no key from a process that was about to deliver to one of its endpoints', async () => {
+    const { store } = space;
+    const [deleted, other] = await Promise.all([
+      createActiveWebhook(store, 'https://example.com/', 'shop'),
+      createActiveWebhook(store, 'https://example.com/', 'other'),
+    ]);
+    const key = await readParkingKey(store, 'other', other);
+    await deleteWorkspace(store, 'shop', AT_ONCE);
+    expect(await readParkingKey(store, 'shop', deleted)).to.have.length(32);
+    expect((await findWorkspace(store, 'shop', { withName: true })).found).to.deep.equal(NOTHING);
+    expect(await readParkingKey(store, 'other', other)).to.deep.equal(key);
   });
 
   it('takes its accounts with it, and says which ones no process has logged out', async () => {

@@ -80,7 +80,7 @@ describe('changing keys', () => {
     if (webhook === 'full') throw new Error('full');
     const attempt = { webhookId: 'evt_1', atMs: nowMs, tookMs: 1, status: 200, error: null, answer: 'ok' };
     await recordAttempt(store, 'main', webhook.id, { attempt });
-    await readParkingKey(store, 'main');
+    await readParkingKey(store, 'main', webhook.id);
     return { hash: blob.hash, tag: parseMessageId(send!.messageId)!.tag, webhook: webhook.id };
   }
 
@@ -91,7 +91,7 @@ describe('changing keys', () => {
     const { target, secrets } = (await readWebhook(store, 'main', webhook))!;
     expect([target.url, secrets[0]?.secret]).to.deep.equal(['https://example.com/', 'whsec_x']);
     expect((await listAttempts(store, 'main', webhook, 1))[0]).to.include({ answer: 'ok' });
-    expect(await readParkingKey(store, 'main')).to.deep.equal(old.vault.subkey('parked'));
+    expect(await readParkingKey(store, 'main', webhook)).to.deep.equal(old.vault.subkey('parked'));
     const keys = deviceKeyStore(store, ownership);
     expect(await keys.readCreds()).to.equal('{}');
     expect((await keys.read('session', ['44.0'])).get('44.0')).to.deep.equal(Buffer.of(7));

@@ -69,7 +69,7 @@ export function logFeed(
       return { to };
     },
     async read(webhook, lane, { after, to }) {
-      parkingKey ??= await readParkingKey(store, workspace);
+      parkingKey ??= await readParkingKey(store, workspace, webhook.id);
       const isLatest =
         latest?.webhook === webhook && latest.lane === lane && latest.after === after && latest.to === to;
       if (isLatest) return latest!.steps.flatMap(toldIn);
@@ -82,8 +82,9 @@ export function logFeed(
       }
       return told;
     },
-    async readAgain({ settings: { types, devices } }, events) {
-      parkingKey ??= await readParkingKey(store, workspace);
+    async readAgain(webhook, events) {
+      const { types, devices } = webhook.settings;
+      parkingKey ??= await readParkingKey(store, workspace, webhook.id);
       const ids = [...new Set(events.map(({ entry }) => entry))].sort(compareEntries);
       const entries = await readEntries(store, workspace, ids);
       const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }) });

@@ -2,6 +2,7 @@ import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
 import { claimDelivery, settleDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked';
+import { readParkingKey } from '@gateway/store/webhooks/delivering/parking-key';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
@@ -14,6 +15,8 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   if (made === 'full') throw new Error('full');
   await fill();
   const { revision } = made;
+  const parkingKey = await readParkingKey(store, 'main', made.id);
+  expect(await readParkingKey(store, 'main', made.id)).to.deep.equal(parkingKey);
   const attempt = { webhookId: 'evt_1', atMs: Date.now(), tookMs: 1, status: 200, error: null, answer: '' };
   expect(await recordAttempt(store, 'main', made.id, { attempt, verifiesRevision: revision })).to.equal('active');
   const taken = await takeWebhook(
