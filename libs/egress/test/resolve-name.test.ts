@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { EgressError } from '@gateway/egress/egress-error';
+import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { type FetchLimits, fetchUrl } from '@gateway/egress/fetch-url';
 import { resolveName } from '@gateway/egress/resolve-name';
 import { expect } from 'chai';
@@ -107,6 +108,21 @@ describe('names in URLs of strangers', () => {
       const failure = await fetchUrl(`http://${name}/`, policy, { ...LIMITS, signal }).catch((error: Error) => error);
       expect((failure as EgressError).reason, name).to.equal('name');
     }
+  });
+
+  it('are refused when one of their addresses is denied, or needs TLS, whatever the others are', async () => {
+    const names = { files: await files('', ''), servers: [server.server] };
+    const inside = parseNetworks('10.0.0.0/8');
+    const reasonOf = (rules: Pick<FetchPolicy, 'addresses' | 'isSecure'>) =>
+      fetchUrl('http://mixed.test/', { ports: [80], names, ...rules }, { ...LIMITS, signal }).then(
+        () => undefined,
+        (failure: EgressError) => failure.reason,
+      );
+    for (const denied of [inside, parseNetworks('93.184.216.0/24')]) {
+      expect(await reasonOf({ addresses: { allowed: inside, denied } })).to.equal('denied_network');
+    }
+    // Without TLS only what is allowed may be asked, and one of the two is just public.
+    expect(await reasonOf({ addresses: { allowed: inside }, isSecure: true })).to.equal('scheme');
   });
 
   it('are asked for once, and only the addresses that were looked at are connected to', async () => {

@@ -93,6 +93,23 @@ describe('the end of a session', () => {
     expect(await sessions.messagesOf(to)).to.deep.equal([]);
   });
 
+  it('lets nothing out of a turn in which the ownership was lost, although it was held when that was written', async () => {
+    let [held, isFrozen] = [true, false];
+    const test = await sessions.openLinked({
+      assertMayWrite: () => {
+        if (!held) throw new FencedError();
+        held = !isFrozen;
+      },
+    });
+    const [to] = makeNumbers(1) as [string];
+    await test.session.lookUp([to]);
+    isFrozen = true;
+    await test.session.send({ to, platformId: makePlatformId(), content: text }).catch(() => {});
+    expect(held, 'a frame was written').to.equal(false);
+    expect(await test.next('closed')).to.deep.equal({ kind: 'fenced' });
+    expect(await sessions.messagesOf(to)).to.deep.equal([]);
+  });
+
   it('ends when its keys are refused: another process owns the device', async () => {
     const test = await sessions.openLinked();
     const [to] = makeNumbers(1) as [string];

@@ -53,6 +53,15 @@ describe('the work of a device', () => {
     expect((await stage.sentTo(3)).sort()).to.deep.equal(PEOPLE);
   });
 
+  it('begins with all codes that were accepted before, of which no job tells', async () => {
+    // More than are read at once.
+    const people = Array.from({ length: 101 }, (_, i) => `${49_151_000 + i}`);
+    for (const person of people) await stage.accept([person], { kind: 'otp' });
+    await work.start();
+    work.attach(stage.makeSession());
+    expect((await stage.sentTo(101)).sort()).to.deep.equal(people);
+  });
+
   it('finds what was accepted or cancelled since, for all who ask at the same time in one run', async () => {
     await work.start();
     const cancelled = await stage.accept(PEOPLE.slice(0, 1));
