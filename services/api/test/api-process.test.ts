@@ -95,7 +95,7 @@ describe('the process of the API, with few places', () => {
       ...env,
       LISTEN_BACKLOG: String(BACKLOG),
       MAX_CONNECTIONS: String(PLACES),
-      MAX_CONNECTIONS_PER_ADDRESS: String(PLACES),
+      MAX_CONNECTIONS_PER_ADDRESS: String(PLACES - 1),
     });
     port = Number((await api.waitForLog(({ message }) => message === 'api listens')).port);
   });
@@ -105,8 +105,8 @@ describe('the process of the API, with few places', () => {
     await space.close();
   });
 
-  function open(): Socket {
-    const socket = connect(port, '127.0.0.1').on('error', () => {});
+  function open(localAddress = '127.0.0.1'): Socket {
+    const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
     sockets.push(socket);
     return socket;
   }
@@ -122,16 +122,19 @@ describe('the process of the API, with few places', () => {
     expect(connected).to.equal(BACKLOG + 1);
   });
 
-  it('has as many at a time as its setting says', async () => {
+  it('has as many at a time as its settings say, of one address and of all', async () => {
     const { value } = await createApiToken(space.store, 'main', { name: 'test' });
     const head = `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${value}\r\nContent-Type: application/json\r\n`;
-    for (let i = 0; i < PLACES; i++) {
-      const socket = open();
+    const ask = async (localAddress?: string) => {
+      const socket = open(localAddress);
       socket.write(`${head}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`);
       await once(socket, 'data');
-    }
+    };
+    for (let i = 0; i < PLACES - 1; i++) await ask('127.0.0.2');
+    await whenClosed(open('127.0.0.2').resume());
+    await ask();
     await whenClosed(open().resume());
-    expect(await api.metrics()).to.match(/gateway_dropped_connections_total 1\n/);
+    expect(await api.metrics()).to.match(/gateway_dropped_connections_total 2\n/);
   });
 });
 

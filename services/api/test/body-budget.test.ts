@@ -7,6 +7,8 @@ import { BASE } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
 const MEGABYTE = 1024 * 1024;
+/** Of a whole request, which ends with 408 as well. */
+const TIMEOUT_MS = 20_000;
 const TEXT = { to: '447700900001', text: 'hello' };
 const OTP = { phone: '447700900001', code: '482913' };
 const FILE = {
@@ -24,7 +26,7 @@ describe('the memory for request bodies', () => {
     linked: true,
     bodyBudgetBytes: 64 * MEGABYTE,
     waits: { otpMs: 50, bodyMs: 1_000 },
-    requestTimeoutMs: 20_000,
+    requestTimeoutMs: TIMEOUT_MS,
   });
 
   /** Begins a send, and leaves it at that. */
@@ -80,9 +82,21 @@ describe('the memory for request bodies', () => {
   it('is given back by a body that comes too slowly: 408', async () => {
     const { value: token } = await api.newToken();
     const { answer } = await begin(token, ['Content-Length: 15728640'], '{"to":');
-    await eventually(() => answer().includes('408 Request Timeout'));
+    await eventually(() => answer().includes('408 Request Timeout'), { timeoutMs: TIMEOUT_MS / 2 });
     expect(answer()).to.include('{"success":false,"error":"Request timeout"}').and.include('X-RateLimit-Remaining: 29');
     await eventually(async () => (await held()) === 0);
+  });
+
+  it('is held by a body for as long as it has brought 16 kB a second on average', async () => {
+    const { value: token } = await api.newToken();
+    const bringing = (seconds: number) =>
+      begin(token, ['Content-Length: 15728640'], '{"to":'.padEnd(seconds * 16 * 1024));
+    const startedAtMs = performance.now();
+    const [slow, fast] = await Promise.all([bringing(1.5), bringing(60)]);
+    await eventually(() => slow.answer().includes('408 Request Timeout'), { timeoutMs: TIMEOUT_MS / 2 });
+    expect(performance.now() - startedAtMs).to.be.at.least(1_500);
+    expect(fast.answer()).to.equal('');
+    expect(await held()).to.equal(60 * 16 * 1024);
   });
 
   it('is held as long as any step needs it, though the caller is gone, and given back once', () => {

@@ -44,6 +44,14 @@ describe('logs of the API', () => {
     });
   });
 
+  it('hold no whole number of an id that a caller has made, which it gets back as it was', async () => {
+    const trace = '4bf92f3577b34da6a3c447700900123f';
+    const { headers } = await api.call('GET', '/status', { headers: { 'x-request-id': trace } });
+    expect(headers.get('x-request-id')).to.equal(trace);
+    await eventually(() => lines.some((text) => text.includes('request answered')));
+    expect(lines.map((text) => JSON.parse(text).requestId)).to.deep.equal(['4bf92f3577b34da6a3c447***23f']);
+  });
+
   it('tell a send by one line, with all that leads to it', async () => {
     const { value, token } = await api.newToken();
     const headers = { 'x-request-id': 'order-9' };
