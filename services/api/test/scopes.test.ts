@@ -54,6 +54,10 @@ describe('what a token may do (403)', () => {
       expect((await api.call('GET', path, { token: value })).status, path).to.equal(200);
     }
     expect(await show(value, await send(value))).to.equal(200);
+    for (const path of ['/events', '/webhooks']) {
+      expect((await api.call('GET', path, { token: value })).status, path).to.equal(403);
+    }
+    expect(await show(value, await send((await api.newToken()).value)), 'of another').to.equal(404);
     expect(token.scopes).to.deep.equal(['connect', 'send', 'otp', 'read', 'opt-outs']);
   });
 
