@@ -148,6 +148,8 @@ export class ScriptedSession implements MessengerSession {
 
   async forgetResends(): Promise<void> {}
 
+  async lookUpsSettled(): Promise<void> {}
+
   async examine(): Promise<never> {
     throw new Error('a scripted session has nothing to examine');
   }

@@ -1,5 +1,8 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
+import { askAndWait } from '@gateway/store/devices/questions/ask-and-wait';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { forgetPerson } from '@gateway/store/workspace/people';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';
@@ -92,5 +95,25 @@ describe('what the owner of a device is asked, end to end', () => {
     await gateway.call('POST', '/otp', { body: { phone: friend, code: '482913' } });
     const results = await check([friend, stranger]);
     expect(results.map(({ hasConversation }) => hasConversation)).to.deep.equal([true, false]);
+  });
+
+  it('is to forget a person: what a lookup under way finds out about them is not kept either', async () => {
+    const [phone] = makeNumbers(1, 65) as [string];
+    const { faults } = simulator.network;
+    const slow = faults.add({ on: 'iq', do: { delayMs: 1_500 }, match: { xmlns: 'usync' }, count: 1 });
+    const checked = check([phone]);
+    await eventually(() => slow.hits > 0);
+    const deps = {
+      store: space.store,
+      clock: systemClock,
+      doorbells: { on: () => () => {} },
+      waits: { takenMs: 2_000 },
+    };
+    const question = { kind: 'forget', number: phone } as const;
+    const asked = { question, parts: 1, timeoutMs: 20_000, signal: new AbortController().signal };
+    const forgotten = await askAndWait(deps, ADDRESS, asked);
+    expect(forgotten.has('0')).to.equal(true);
+    expect(await checked).to.deep.equal([{ phone, onMessenger: true, hasConversation: false }]);
+    expect(await forgetPerson(space.store, ADDRESS, phone), 'nothing was left').to.deep.equal({});
   });
 });

@@ -147,6 +147,11 @@ export class LookUp {
     for (const jid of [names?.jid, names?.lid, ...this.#ownNames()]) this.#deps.caches.devices.delete(userOf(jid));
   }
 
+  /** Resolves when no question about these numbers is under way, and what was answered is stored. */
+  async settled(numbers: readonly string[]): Promise<void> {
+    for (const number of numbers) await this.#underWay.get(number);
+  }
+
   /**
    * The network says that a person has another hidden identifier by now: asked for by number, one person at a time. What
    * was known is forgotten at once, as messages to the old one count against the account.

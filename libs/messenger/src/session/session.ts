@@ -163,6 +163,10 @@ export class Session implements MessengerSession {
     return this.#lookUp.lookUp(numbers, options);
   }
 
+  lookUpsSettled(numbers: readonly string[]): Promise<void> {
+    return this.#lookUp.settled(numbers);
+  }
+
   numberOf(number: string): string {
     const decoded = jidDecode(this.#lookUp.namesOf(number)?.jid ?? '');
     return decoded?.server === 's.whatsapp.net' ? decoded.user : number;

@@ -1,5 +1,6 @@
 import { versionNumbers } from '@gateway/contracts/devices/client-version';
 import type { DesiredState } from '@gateway/contracts/devices/device-state';
+import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import { createSessionCaches, forgetCached } from '@gateway/messenger/lookup/session-caches';
@@ -94,6 +95,8 @@ export class DeviceSocket {
   /** Deletes what is stored about a person, in memory and in Redis; returns counts by kind. Safe to repeat. */
   async forgetPerson(number: string): Promise<Record<string, number>> {
     const { store, ownership } = this.deps;
+    // They would store what is forgotten here.
+    await this.session?.lookUpsSettled(spellingsOf(number));
     const names = await namesOfPerson(store, ownership.address, number);
     forgetCached(this.caches, names);
     const removed = await forgetPerson(store, ownership.address, number);
