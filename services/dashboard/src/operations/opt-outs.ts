@@ -40,7 +40,11 @@ function mask({ phone, source, at }: OptOutView): OptOutView {
   return { phone: phone === null ? null : maskPhoneNumber(phone), source, at };
 }
 
-const person = Joi.string().max(60).required();
+/** Half of a pair of surrogates has no place in a URL. */
+const person = Joi.string()
+  .max(60)
+  .pattern(/^\P{Cs}*$/u)
+  .required();
 
 /** Whether one person is on the list. The number is in the body: addresses of requests end up in logs of others. */
 export const findOptOut = operation<{ person: string }>({
