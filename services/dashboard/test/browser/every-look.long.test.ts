@@ -1,7 +1,8 @@
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { BUILT_PAGE, findBarriers, useBrowser } from '../support/browser-page.js';
-import { fillConsole, inspectPages, openFully } from '../support/inspect-pages.js';
+import { fillConsole } from '../support/fill-console.js';
+import { inspectPages, openFully } from '../support/inspect-pages.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
 const LOOKS = [
@@ -14,7 +15,7 @@ const LOOKS = [
 const STILL = 'document.getAnimations().every((each) => each.effect.getTiming().iterations === Infinity)';
 
 describe('every page of the console, in every look', () => {
-  const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
+  const stage = useTestDashboard({ pageFolder: BUILT_PAGE, api: {} });
   const browser = useBrowser();
   before(() => fillConsole(stage.space.store));
 

@@ -2,11 +2,12 @@ import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { endSessionsOf } from '@gateway/store/console/sessions';
 import { expect } from 'chai';
 import { BUILT_PAGE, findBarriers, useBrowser } from '../support/browser-page.js';
-import { fillConsole, inspectPages } from '../support/inspect-pages.js';
+import { fillConsole } from '../support/fill-console.js';
+import { inspectPages } from '../support/inspect-pages.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
 describe('every page of the console', () => {
-  const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
+  const stage = useTestDashboard({ pageFolder: BUILT_PAGE, api: {} });
   const browser = useBrowser();
   before(() => fillConsole(stage.space.store));
 

@@ -2,7 +2,8 @@ import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import type { Page, Route } from 'playwright-core';
 import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
-import { addressOf, fillConsole, openFully, PAGES } from '../support/inspect-pages.js';
+import { fillConsole } from '../support/fill-console.js';
+import { addressOf, openFully, PAGES } from '../support/inspect-pages.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
 /** All but who one is. */
@@ -15,7 +16,7 @@ const REFUSED = {
 const INSIDE = PAGES.filter((path) => path !== '/sign-in' && !path.includes('brand-new'));
 
 describe('every page of the console, in every state', () => {
-  const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
+  const stage = useTestDashboard({ pageFolder: BUILT_PAGE, api: {} });
   const browser = useBrowser();
   before(() => fillConsole(stage.space.store));
 
@@ -30,7 +31,7 @@ describe('every page of the console, in every state', () => {
     const held: Route[] = [];
     await page.route(READS, (route) => void held.push(route));
     const bare: string[] = [];
-    for (const path of [...INSIDE, '/opt-outs']) {
+    for (const path of INSIDE) {
       await goTo(page, path);
       await eventually(() => held.length > 0, { what: `what ${path} asks for` });
       if ((await countOf(page, 'main .mantine-Skeleton-root')) === 0) bare.push(path);
@@ -42,7 +43,7 @@ describe('every page of the console, in every state', () => {
   it('says why there is nothing to see, with the id of the request and a way to try again', async () => {
     const page = await browser.open(stage.dashboard, '/sign-in');
     await page.route(READS, (route) => route.fulfill(REFUSED));
-    for (const path of [...INSIDE, '/opt-outs']) {
+    for (const path of INSIDE) {
       await goTo(page, path);
       const failure = page.getByRole('alert').first();
       await failure.getByText('req_of_this_test').waitFor();

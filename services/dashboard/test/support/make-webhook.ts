@@ -11,11 +11,13 @@ interface MadeWebhook {
   /** What it answered, the oldest first, a minute apart. With a 2xx among them it is active. */
   answers?: readonly number[];
   isFailing?: boolean;
+  /** How many events it refuses while it takes others. */
+  parked?: number;
 }
 
 /** An endpoint with a past. */
 export async function makeWebhook(store: Store, wanted: MadeWebhook): Promise<WebhookId> {
-  const { url, settings, answers = [], isFailing = false } = wanted;
+  const { url, settings, answers = [], isFailing = false, parked = 0 } = wanted;
   const made = await createWebhook(store, 'main', {
     settings: { ...DEFAULT_WEBHOOK_SETTINGS, ...settings },
     target: { url, headers: { Authorization: 'Bearer secret' } },
@@ -35,6 +37,17 @@ export async function makeWebhook(store: Store, wanted: MadeWebhook): Promise<We
   if (isFailing) {
     const breaker = JSON.stringify({ failures: 2, sinceMs: Date.now() - 2 * 60_000 });
     await store.redis.hset(workspaceKeys(store.space, 'main').webhook(id), { status: 'failing', breaker });
+  }
+  const keys = workspaceKeys(store.space, 'main');
+  for (let index = 0; index < parked; index++) {
+    const lines = [
+      { failures: 3 + index, lastStatus: 422 },
+      { entry: `1-${index}`, id: `evt_01k9${String(index).padStart(22, '0')}`, type: 'message.received' },
+    ];
+    const [key, sinceMs] = [`person${index}`, Date.now() - (index + 1) * 600_000];
+    await store.redis.hset(keys.webhookParked(id), key, lines.map((line) => JSON.stringify(line)).join('\n'));
+    await store.redis.zadd(keys.webhookParkedSince(id), sinceMs, key);
+    await store.redis.zadd(keys.webhookParkedDue(id), Date.now() + 600_000, key);
   }
   return id;
 }

@@ -24,6 +24,7 @@ import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { createStore, type Store } from '@gateway/store/core/store';
 import { openRedisSpace, type RedisSpace, readKeyRings } from '@gateway/testkit/redis-space';
 import { standIn } from '@gateway/testkit/stand-in';
+import { startTestApi, type TestApi, type TestApiOptions } from '../../../api/test/support/test-api.js';
 
 export interface Answer {
   status: number;
@@ -193,19 +194,31 @@ function makePage(): string {
   return folder;
 }
 
-/** A console on a Redis space of its own for all tests of a `describe`. */
-export function useTestDashboard(options: TestDashboardOptions = {}): {
+/**
+ * A console on a Redis space of its own for all tests of a `describe`.
+ * @param api of the API behind it; without them there is none.
+ */
+export function useTestDashboard({ api, ...options }: TestDashboardOptions & { api?: TestApiOptions } = {}): {
   readonly space: RedisSpace;
   readonly dashboard: TestDashboard;
+  readonly api: TestApi;
 } {
-  const parts = {} as { space: RedisSpace; dashboard: TestDashboard };
+  const parts = {} as { space: RedisSpace; dashboard: TestDashboard; api?: TestApi };
   before(async () => {
     parts.space = await openRedisSpace();
-    parts.dashboard = await startTestDashboard(parts.space, options);
+    if (api) parts.api = await startTestApi(parts.space, api);
+    parts.dashboard = await startTestDashboard(parts.space, {
+      ...options,
+      ...(parts.api && { apiUrl: parts.api.origin }),
+    });
   });
   after(async () => {
     await parts.dashboard.close();
+    await parts.api?.close();
     await parts.space.close();
   });
-  return { space: standIn(() => parts.space), dashboard: standIn(() => parts.dashboard) };
+  return {
+    ...{ space: standIn(() => parts.space), dashboard: standIn(() => parts.dashboard) },
+    api: standIn(() => parts.api!),
+  };
 }
