@@ -13,7 +13,7 @@ export function readOverviewHours(value: unknown): OverviewHours | undefined {
 /** How the workspace does. */
 export interface Overview {
   hours: OverviewHours;
-  /** The oldest first, without the minute that is not over. */
+  /** The oldest first; the last is not over. */
   bars: (MinuteActivity & { atMs: number })[];
   /** Public name of a reason, such as `not_on_messenger` -> recipients that failed of it in these hours. */
   failures: Record<string, number>;

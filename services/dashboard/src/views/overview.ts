@@ -36,10 +36,10 @@ export class OverviewReader {
     const { store, workspace } = this.deps;
     const nowMs = this.deps.nowMs();
     const barMs = OVERVIEW_SPANS[hours] * MINUTE_MS;
-    // Bars begin at round times, so that they stay what they are while time goes on.
-    const fromMs = Math.floor(nowMs / barMs) * barMs - hours * 60 * MINUTE_MS;
+    // Bars begin at round times, so that they stay what they are while time goes on; the last one is that of now.
+    const fromMs = (Math.floor(nowMs / barMs) + 1) * barMs - hours * 60 * MINUTE_MS;
     const [activity, tokens, { sends }, overdue] = await Promise.all([
-      readActivity(store, workspace, { fromMs, toMs: nowMs }, this.#finished),
+      readActivity(store, workspace, { fromMs, toMs: nowMs + MINUTE_MS }, this.#finished),
       listApiTokens(store, workspace),
       listSends(store, workspace, { limit: 1 }),
       findOverdue(store, workspace, nowMs - GRACE_MS),

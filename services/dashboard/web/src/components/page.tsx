@@ -23,7 +23,7 @@ export function Page({ title, name, about, actions, children }: PageProps) {
   return (
     <Stack gap="lg" maw={1160} mx="auto" w="100%">
       <Group justify="space-between" align="flex-end" gap="sm">
-        <Stack gap={4} miw={0}>
+        <Stack gap={4} flex="1 1 18rem" miw={0}>
           {/* Where the focus goes when the page is gone to. */}
           <Title order={1} tabIndex={-1} size="h2" fz={{ base: 'h3', sm: 'h2' }}>
             {title}

@@ -2,7 +2,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import classes from './long-table.module.css';
 
-const NARROW = '(max-width: 48em)';
+const NARROW = '(max-width: 47.99em)';
 
 interface LongTableProps<Item> {
   label: string;

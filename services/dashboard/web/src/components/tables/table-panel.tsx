@@ -9,8 +9,6 @@ interface TablePanelProps {
   columns: readonly string[];
   /** Names a last column of buttons, for those who cannot see them. */
   deeds?: string;
-  /** Below this width it is scrolled sideways, and on phones its rows are blocks. Pixels. */
-  minWidth: number;
   /** Rows of `Table.Tr`. */
   children: ReactNode;
 }
@@ -19,14 +17,14 @@ interface TablePanelProps {
  * A table as a part of a page. What does not fit is scrolled inside of it, with the keyboard too; where a window is too narrow for
  * columns, each row is a block of cells with the names of their columns.
  */
-export function TablePanel({ label, columns, deeds, minWidth, children }: TablePanelProps) {
+export function TablePanel({ label, columns, deeds, children }: TablePanelProps) {
   return (
     <Panel p={0}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard. */}
       <section className={classes.scrolled} tabIndex={0} aria-label={label}>
         <Table
           className={classes.table}
-          style={namesOf(columns, minWidth)}
+          style={namesOf(columns)}
           verticalSpacing="sm"
           horizontalSpacing="lg"
           aria-label={label}
@@ -55,7 +53,6 @@ export function TablePanel({ label, columns, deeds, minWidth, children }: TableP
 }
 
 /** For the style sheet: as strings of CSS, which are escaped as those of JSON. */
-function namesOf(columns: readonly string[], minWidth: number): CSSProperties {
-  const names = columns.map((column, index) => [`--column-${index + 1}`, JSON.stringify(column)]);
-  return { ...Object.fromEntries(names), '--table-width': `${minWidth}px` };
+function namesOf(columns: readonly string[]): CSSProperties {
+  return Object.fromEntries(columns.map((column, index) => [`--column-${index + 1}`, JSON.stringify(column)]));
 }

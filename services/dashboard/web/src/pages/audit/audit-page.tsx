@@ -1,5 +1,5 @@
 import { AUDIT_ACTIONS, type AuditAction, COMMAND_LINE } from '@gateway/contracts/console/users';
-import { Button, Group, NativeSelect, Table, Text } from '@mantine/core';
+import { Button, NativeSelect, SimpleGrid, Table, Text } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { ScrollText } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
@@ -43,11 +43,7 @@ export function AuditPage() {
               }
             />
           ) : (
-            <TablePanel
-              label={t('audit.title')}
-              columns={COLUMNS.map((column) => t(`audit.columns.${column}`))}
-              minWidth={820}
-            >
+            <TablePanel label={t('audit.title')} columns={COLUMNS.map((column) => t(`audit.columns.${column}`))}>
               {entries.map(({ id, atMs, user, action, target, requestId }) => (
                 <Table.Tr key={id}>
                   <Table.Td>
@@ -61,7 +57,7 @@ export function AuditPage() {
                     <bdi className="mono">{target}</bdi>
                   </Table.Td>
                   <Table.Td>
-                    <Text span size="xs" c="dimmed" className="ltr mono">
+                    <Text size="xs" c="dimmed" className="ltr mono" maw={150} truncate>
                       {requestId}
                     </Text>
                   </Table.Td>
@@ -81,7 +77,7 @@ function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (change:
   const names = [...new Set([...(useUsers().data ?? []).map(({ name }) => name), filter.user ?? COMMAND_LINE])];
   if (!names.includes(COMMAND_LINE)) names.push(COMMAND_LINE);
   return (
-    <Group gap="sm">
+    <SimpleGrid cols={2} spacing="sm" maw={480}>
       <NativeSelect
         label={t('audit.columns.user')}
         value={filter.user ?? ''}
@@ -100,7 +96,7 @@ function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (change:
           ...AUDIT_ACTIONS.map((action) => ({ value: action, label: t(`audit.actions.${action}`) })),
         ]}
       />
-    </Group>
+    </SimpleGrid>
   );
 }
 

@@ -19,7 +19,7 @@ export function DeviceTable({ devices }: { devices: readonly DeviceView[] }) {
       keyOf={({ id }) => id}
       columns={COLUMNS.map((column) => ({ name: t(`devices.columns.${column}`), className: classes[column] }))}
       className={classes.row}
-      rowHeight={{ wide: 62, narrow: 62 }}
+      rowHeight={{ wide: 62, narrow: 92 }}
     >
       {(view) => <Cells view={view} />}
     </LongTable>
@@ -34,20 +34,22 @@ function Cells({ view }: { view: DeviceView }) {
     <>
       <span role="cell" className={classes.device}>
         <AccountPicture view={view} size={30} visibleFrom="sm" />
-        <Link to="/devices/$device" params={{ device: id }} className={classes.link}>
-          <bdi>{name}</bdi>
-        </Link>
-        {isDefault && (
-          <Badge size="xs" variant="default" ms={8} fw={520} tt="none">
-            {t('devices.default')}
-          </Badge>
-        )}
+        <span className={classes.name}>
+          <Link to="/devices/$device" params={{ device: id }} className={classes.link}>
+            <bdi>{name}</bdi>
+          </Link>
+          {isDefault && (
+            <Badge size="xs" variant="default" fw={520} tt="none">
+              {t('devices.default')}
+            </Badge>
+          )}
+        </span>
       </span>
       <span role="cell" className={classes.state}>
         <StateMark tone={toneOf(view)} pulses={status === 'connecting'}>
           {t(`devices.status.${status}`)}
         </StateMark>
-        <Text size="xs" c="dimmed" truncate>
+        <Text size="xs" c="dimmed" className={classes.why}>
           {restriction ? t(`restrictions.${restriction.kind}`) : reasonOf(view)}
         </Text>
       </span>

@@ -30,7 +30,8 @@ export function FindByNumber({ children }: { children: ReactNode }) {
             placeholder="+44 7700 900123"
             type="tel"
             dir="ltr"
-            w={{ base: '100%', xs: 240 }}
+            flex="1 1 10rem"
+            maw={260}
             value={phone}
             onChange={({ currentTarget: { value } }) => setPhone(value)}
           />

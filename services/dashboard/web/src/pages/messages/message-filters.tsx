@@ -1,6 +1,6 @@
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import type { SendStatus } from '@gateway/contracts/sends/statuses';
-import { Group, NativeSelect } from '@mantine/core';
+import { NativeSelect, SimpleGrid } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useDevices } from '../../api/devices.js';
 import type { MessageFilter } from '../../api/messages.js';
@@ -18,7 +18,7 @@ export function MessageFilters({ filter: { device, status, kind, days }, onChang
   const ids = new Set([...(useDevices().data ?? []).map(({ id }) => id), ...(device ? [device] : [])]);
   const any = { value: '', label: t('messages.any') };
   return (
-    <Group gap="sm">
+    <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm" maw={720}>
       <NativeSelect
         label={t('messages.columns.state')}
         value={status ?? ''}
@@ -43,6 +43,6 @@ export function MessageFilters({ filter: { device, status, kind, days }, onChang
         onChange={({ currentTarget: { value } }) => onChange({ days: value ? Number(value) : undefined })}
         data={[any, ...DAYS.map((count) => ({ value: String(count), label: t('messages.days', { count }) }))]}
       />
-    </Group>
+    </SimpleGrid>
   );
 }

@@ -17,11 +17,7 @@ export interface ListedMessage extends SendSummary {
 export function MessageTable({ messages }: { messages: readonly ListedMessage[] }) {
   const { t } = useTranslation();
   return (
-    <TablePanel
-      label={t('messages.title')}
-      columns={COLUMNS.map((column) => t(`messages.columns.${column}`))}
-      minWidth={760}
-    >
+    <TablePanel label={t('messages.title')} columns={COLUMNS.map((column) => t(`messages.columns.${column}`))}>
       {messages.map((message) => (
         <Row key={message.messageId} message={message} />
       ))}

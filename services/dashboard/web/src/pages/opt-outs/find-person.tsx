@@ -24,7 +24,8 @@ export function FindPerson() {
             label={t('optOuts.find')}
             type="tel"
             dir="ltr"
-            w={{ base: '100%', xs: 260 }}
+            flex="1 1 10rem"
+            maw={260}
             value={person}
             onChange={({ currentTarget: { value } }) => {
               setPerson(value);

@@ -26,7 +26,6 @@ export function OptOutTable({ people, total, mayLift }: OptOutTableProps) {
         label={t('optOuts.title')}
         columns={[t('optOuts.columns.person'), t('optOuts.columns.source'), t('optOuts.columns.since')]}
         {...(mayLift && { deeds: t('optOuts.lift') })}
-        minWidth={560}
       >
         {people.map((optOut, index) => (
           // Numbers that are masked may be equal.

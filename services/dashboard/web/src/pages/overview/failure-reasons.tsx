@@ -2,12 +2,17 @@ import type { Overview } from '@gateway/contracts/console/overview';
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { sayNumber } from '../../app/language.js';
+import { useShortTimeText } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
 import { useErrorText } from '../messages/error-text.js';
 
-/** Why recipients failed, the most frequent reason first. */
-export function FailureReasons({ failures }: { failures: Overview['failures'] }) {
+const HOUR_MS = 3_600_000;
+
+/** Why recipients failed, the most frequent reason first. Reasons are counted by the hour: more may have failed than above. */
+export function FailureReasons({ overview: { failures, bars, hours } }: { overview: Overview }) {
   const { t } = useTranslation();
+  const timeOf = useShortTimeText();
+  const sinceMs = Math.floor(bars[0]!.atMs / HOUR_MS) * HOUR_MS;
   const textOf = useErrorText();
   const reasons = Object.entries(failures).sort(([, one], [, other]) => other - one);
   return (
@@ -16,11 +21,11 @@ export function FailureReasons({ failures }: { failures: Overview['failures'] })
         <Title order={2} size="h4">
           {t('overview.failures')}
         </Title>
-        {reasons.length === 0 && (
-          <Text size="sm" c="dimmed">
-            {t('overview.noFailures')}
-          </Text>
-        )}
+        <Text size="sm" c="dimmed">
+          {reasons.length === 0
+            ? t('overview.noFailures')
+            : t('overview.failuresSince', { time: timeOf(sinceMs, hours > 24) })}
+        </Text>
         {reasons.map(([reason, count]) => (
           <Group key={reason} justify="space-between" align="flex-start" wrap="nowrap">
             <div>

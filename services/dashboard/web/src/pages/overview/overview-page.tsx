@@ -29,7 +29,7 @@ export function OverviewPage() {
             <SimpleGrid cols={{ base: 1, lg: 3 }} spacing="lg">
               <DeviceStates />
               <Overdue overdue={view.overdue} />
-              <FailureReasons failures={view.failures} />
+              <FailureReasons overview={view} />
             </SimpleGrid>
           </Stack>
         )}

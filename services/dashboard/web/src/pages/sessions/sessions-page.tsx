@@ -38,7 +38,6 @@ export function SessionsPage() {
           <TablePanel
             label={t('sessions.title')}
             columns={[t('sessions.browser'), t('sessions.began'), t('sessions.lastUsed')]}
-            minWidth={520}
           >
             {all.map(({ id, browser, createdAtMs, lastUsedAtMs, isThis }) => (
               <Table.Tr key={id}>

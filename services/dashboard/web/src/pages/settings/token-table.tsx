@@ -32,7 +32,6 @@ export function TokenTable({ tokens, chosen }: TokenTableProps) {
         label={t('tokens.title')}
         columns={COLUMNS.map((column) => t(`tokens.columns.${column}`))}
         deeds={t('tokens.revoke')}
-        minWidth={820}
       >
         {tokens.map((token) => (
           <Row key={token.keyId} token={token} isChosen={token.keyId === chosen} onRevoke={() => ask(token)} />

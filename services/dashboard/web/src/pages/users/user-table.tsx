@@ -13,7 +13,7 @@ import { useFailureText } from '../../components/states/failure.js';
 import { TablePanel } from '../../components/tables/table-panel.js';
 import { LinkMade } from './link-made.js';
 
-const COLUMNS = ['name', 'role', 'password', 'sessions', 'created'] as const;
+const COLUMNS = ['name', 'role', 'sessions', 'created'] as const;
 
 export function UserTable({ users }: { users: readonly UserView[] }) {
   const { t } = useTranslation();
@@ -36,7 +36,6 @@ export function UserTable({ users }: { users: readonly UserView[] }) {
         label={t('users.title')}
         columns={COLUMNS.map((column) => t(`users.columns.${column}`))}
         deeds={t('users.remove')}
-        minWidth={820}
       >
         {users.map((user) => (
           <Row
@@ -91,9 +90,13 @@ function Row({ user: { name, role, hasPassword, sessions, createdAtMs }, onLink,
             </Badge>
           )}
         </Text>
+        {!hasPassword && (
+          <Text size="xs" c="dimmed">
+            {t('users.noPassword')}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td>{isSelf ? t(`roles.${role}`) : <RoleChoice name={name} role={role} />}</Table.Td>
-      <Table.Td>{hasPassword ? t('users.hasPassword') : t('users.noPassword')}</Table.Td>
       <Table.Td className="figures">
         {sessions > 0 ? t('users.sessions', { count: sessions }) : t('users.away')}
       </Table.Td>
@@ -101,7 +104,7 @@ function Row({ user: { name, role, hasPassword, sessions, createdAtMs }, onLink,
         <Moment ms={createdAtMs} />
       </Table.Td>
       <Table.Td>
-        <Group justify="flex-end" gap="xs" wrap="nowrap">
+        <Group justify="flex-end" gap={6} wrap="nowrap">
           <Button size="compact-sm" variant="default" onClick={onLink} aria-label={`${t('users.makeLink')}: ${name}`}>
             {t('users.makeLink')}
           </Button>
@@ -128,7 +131,7 @@ function RoleChoice({ name, role }: { name: string; role: UserRole }) {
   return (
     <NativeSelect
       size="xs"
-      w={130}
+      w={116}
       aria-label={t('users.roleOf', { name })}
       value={isPending ? variables.role : role}
       disabled={isPending}

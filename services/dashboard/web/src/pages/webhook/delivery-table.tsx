@@ -19,7 +19,6 @@ export function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryVie
       <TablePanel
         label={t('webhooks.deliveries.title')}
         columns={COLUMNS.map((column) => t(`webhooks.deliveries.${column}`))}
-        minWidth={720}
       >
         {deliveries.map((delivery) => (
           <Row key={`${delivery.webhookId} ${delivery.atMs}`} delivery={delivery} />

@@ -30,7 +30,6 @@ export function ParkedTable({ id, parked }: { id: string; parked: readonly Parke
         label={t('webhooks.parked.title')}
         columns={COLUMNS.map((column) => t(`webhooks.parked.${column}`))}
         {...(mayReplay && { deeds: t('webhooks.parked.replay') })}
-        minWidth={820}
       >
         {parked.map((event) => (
           <Row key={event.id} id={id} event={event} mayReplay={mayReplay} />

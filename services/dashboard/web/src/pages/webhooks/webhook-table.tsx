@@ -13,11 +13,7 @@ const NAMED = 2;
 export function WebhookTable({ webhooks }: { webhooks: readonly WebhookView[] }) {
   const { t } = useTranslation();
   return (
-    <TablePanel
-      label={t('webhooks.title')}
-      columns={COLUMNS.map((column) => t(`webhooks.columns.${column}`))}
-      minWidth={760}
-    >
+    <TablePanel label={t('webhooks.title')} columns={COLUMNS.map((column) => t(`webhooks.columns.${column}`))}>
       {webhooks.map((view) => (
         <Row key={view.id} view={view} />
       ))}
