@@ -1,10 +1,12 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { SendJob } from '@gateway/contracts/jobs';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { type OpenPlace, pageOpenSends } from '@gateway/store/sends/open-sends';
 import { readSend, type SendRecord } from '@gateway/store/sends/read-send';
-import { type ActiveSends, toJob } from '../scheduling/active-sends.js';
+import type { ActiveSends } from '../scheduling/active-sends.js';
 
 const READ_AT_ONCE = 100;
 
@@ -30,4 +32,10 @@ export async function takeInOpenSends(
       return undefined;
     });
   }
+}
+
+/** What wakes a send up: the same in every service. */
+export function toJob(address: DeviceAddress, record: SendRecord): SendJob {
+  const { messageId, requestId } = record;
+  return { v: 1, ...address, messageId, priority: record.priority, requestId };
 }

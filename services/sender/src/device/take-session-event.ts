@@ -36,7 +36,7 @@ export function takeSessionEvent(deps: EventDeps, event: SessionEvent): void | P
       work.joins.numbersKnown(event.people);
       return work.scheduler.numbersKnown(event.people);
     case 'restrictionNews':
-      return work.scheduler.hold.hasNews();
+      return work.scheduler.hasNews();
     case 'retryAnswered':
       return deps.metrics.countRetry(event.outcome);
     case 'lookUpsForgotten':

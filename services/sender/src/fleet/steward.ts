@@ -13,7 +13,7 @@ import { type DueEntry, listDue, putOffDue, serveDue } from '@gateway/store/send
 import { mendDue } from '@gateway/store/sends/due/mend-due';
 import { readSendByTag } from '@gateway/store/sends/read-send';
 import PQueue from 'p-queue';
-import { toJob } from '../scheduling/active-sends.js';
+import { toJob } from '../device/open-sends.js';
 import { WakeUp } from '../scheduling/wake-up.js';
 
 export interface StewardDeps {

@@ -98,6 +98,11 @@ export class ActiveSends {
     this.lists = new WaitingLists({ nowMs, readPage, isWaiting, onFound, onUnreadable });
   }
 
+  /** Nothing is here, and nothing waits for a place. */
+  get isEmpty(): boolean {
+    return this.active.size + this.loading.size + this.aside.size === 0 && this.lists.isEmpty;
+  }
+
   /** Of all that are here. */
   ids(): string[] {
     return [this.active, this.loading, this.aside].flatMap((place) => [...place.keys()]);
@@ -390,10 +395,4 @@ function isOtp({ record }: SendProgress): boolean {
 
 function workOf({ messageId, requestId, priority }: SendRecord): Work {
   return { messageId, requestId, priority };
-}
-
-/** What wakes a send up: the same in every service. */
-export function toJob(address: DeviceAddress, record: SendRecord): SendJob {
-  const { messageId, requestId } = record;
-  return { v: 1, ...address, messageId, priority: record.priority, requestId };
 }

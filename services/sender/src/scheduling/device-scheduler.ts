@@ -53,6 +53,9 @@ const MAX_UNSTORED = 64;
 /** Keys and verdict of a message are two round trips, and are gathered before. */
 const UNSTORED_PER_MS = 10;
 const LAST_ACKS_MS = 500;
+/** What happens by time alone, as the end of a pause, is seen so often; and where nothing waits for it. */
+const LOOK_MS = 1_000;
+const QUIET_LOOK_MS = 60_000;
 
 /**
  * Decides, message by message, what the device sends next: OTPs first, then the open lists in turn. What each
@@ -101,8 +104,8 @@ export class DeviceScheduler {
     this.failures = new FailureLines(deps.logger);
     this.spans = new SendSpans(deps.clock);
     this.sends = this.makeActiveSends();
-    this.hold = this.makeHold();
-    this.firstContacts = this.makeFirstContacts();
+    this.hold = new NewContactHold({ ...this.holdEvents(), ...deps });
+    this.firstContacts = new FirstContactHold({ ...this.holdEvents(), ...deps });
     this.preparation = this.makePreparation();
     const { hold, firstContacts, preparation, failures } = this;
     this.verdicts = new Verdicts({ hold, firstContacts, preparation, failures, ...deps });
@@ -155,6 +158,12 @@ export class DeviceScheduler {
   /** Claims that wait for their turn are given back, and ask the opt-outs again. */
   optOutsChanged(): void {
     this.news++;
+  }
+
+  /** The network has announced that it restricts something, or nothing more. */
+  hasNews(): void {
+    this.hold.hasNews();
+    this.wakeUp.ring();
   }
 
   /** A person wrote to the account: they may be a held recipient, once their number is known. */
@@ -226,10 +235,9 @@ export class DeviceScheduler {
       onLoaded: () => this.settleAll(),
       onFinished: (send) => {
         const { messageId, record } = send;
-        const { requestId } = record;
         this.failures.end(send);
         this.spans.end(send);
-        logger.debug('send finished', { messageId, requestId });
+        logger.debug('send finished', { messageId, requestId: record.requestId });
         if (record.priority === 'otp') void ringDoorbell(store, { topic: 'results', ...ownership.address });
       },
       onUnloadable: ({ messageId, requestId }, error) => {
@@ -243,32 +251,20 @@ export class DeviceScheduler {
     });
   }
 
-  private makeHold(): NewContactHold {
-    return new NewContactHold({
+  /** Strangers wait, or wait no more. */
+  private holdEvents() {
+    return {
+      findHeld: (isWanted: (number: string) => boolean) => this.sends.findHeld(isWanted),
       onHeld: () => this.forgetLookUps(),
       onLifted: () => {
         this.sends.resume();
         this.wakeUp.ring();
       },
-      findHeld: (isWanted) => this.sends.findHeld(isWanted),
-      onMet: (phone) => {
+      onMet: (phone: string) => {
         this.sends.release(phone);
         this.wakeUp.ring();
       },
-      ...this.deps,
-    });
-  }
-
-  private makeFirstContacts(): FirstContactHold {
-    return new FirstContactHold({
-      onHeld: () => this.forgetLookUps(),
-      onLifted: () => this.sends.resume(),
-      onMet: (phone) => {
-        this.sends.release(phone);
-        this.wakeUp.ring();
-      },
-      ...this.deps,
-    });
+    };
   }
 
   private makePreparation(): SendPreparation {
@@ -303,17 +299,22 @@ export class DeviceScheduler {
       const otpOnly = otpWaits || this.caughtUp !== session;
       const isAlone = !otpOnly && this.sends.wantsAlone({ isCareful: this.deps.isCareful() });
       if (!dispatching || !this.maySend({ otpOnly, isAlone })) {
-        await this.wakeUp.wait(1_000);
+        await this.wakeUp.wait(this.lookMs());
         continue;
       }
       this.isNextAlone = isAlone;
       const dispatched = await dispatchMessage(dispatching);
       if (dispatched.kind === 'wait') await this.waitForPace(dispatched.ms);
       else if (dispatched.kind === 'started') this.follow(dispatched);
-      else if (dispatched.kind === 'nothing') await this.wakeUp.wait(1_000);
+      else if (dispatched.kind === 'nothing') await this.wakeUp.wait(LOOK_MS);
       // Gives other work of the process a turn, as no gate may have waited for anything.
       else await setImmediate();
     }
+  }
+
+  private lookMs(): number {
+    const isQuiet = this.sends.isEmpty && !this.hold.isOn && !this.firstContacts.isOn;
+    return isQuiet ? QUIET_LOOK_MS : LOOK_MS;
   }
 
   private async waitForPace(ms: number): Promise<void> {

@@ -59,6 +59,11 @@ export class WaitingLists {
     this.found = this.found.filter((list) => list.messageId !== messageId);
   }
 
+  /** None waits, here or in Redis. */
+  get isEmpty(): boolean {
+    return this.knowsAll && this.found.length === 0;
+  }
+
   private get knowsAll(): boolean {
     return !this.mayHaveMissed && this.place === undefined && !this.reading;
   }
