@@ -1,13 +1,17 @@
 import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
 import { FencedError } from '@gateway/runtime/errors';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
+import { UnknownVersionError } from '@gateway/store/core/scripts/unknown-version-error';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
-import { readSend } from '@gateway/store/sends/read-send';
+import { readSend, type SendRecord } from '@gateway/store/sends/read-send';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };
@@ -18,6 +22,7 @@ describe('ResultWriter', () => {
   /** Names of the scripts that ran. */
   let steps: string[];
   let writer: ResultWriter;
+  let openWriter: (options?: { gatherMs: number }) => ResultWriter;
   /** Kind, and ms since the ack. */
   let delivered: [kind: string, ms: number][];
 
@@ -33,12 +38,15 @@ describe('ResultWriter', () => {
         return space.store.run(name, keys, args);
       },
     };
-    writer = new ResultWriter({
-      store,
-      ownership,
-      clock: { nowMs: Date.now, monotonicMs: () => performance.now() },
-      metrics: { observeDelivery: (kind, ms) => void delivered.push([kind, ms]) },
-    });
+    openWriter = (options?: { gatherMs: number }) =>
+      new ResultWriter({
+        store,
+        ownership,
+        clock: { nowMs: Date.now, monotonicMs: () => performance.now() },
+        metrics: { observeDelivery: (kind, ms) => void delivered.push([kind, ms]) },
+        ...options,
+      });
+    writer = openWriter();
   });
   afterEach(() => space.close());
 
@@ -84,11 +92,57 @@ describe('ResultWriter', () => {
     expect(delivered[0]![1]).to.be.within(5_000, 5_000 + Date.now() - nowMs + 1);
   });
 
-  it('keeps the sends apart', async () => {
-    const [one, other] = [await send(1), await send(1)];
-    await Promise.all([writer.write(one.tag, acked(0)), writer.write(other.tag, acked(0))]);
-    expect(steps).to.have.length(2);
-    expect((await readSend(space.store, address, other.messageId))!.state).to.equal('closed');
+  it('writes those of several sends in one step, and keeps the sends apart', async () => {
+    const [one, other, third] = [await send(1), await send(2), await send(1)];
+    const refused = { recipient: 0, part: 0, event: 'failed', errorCode: 403 } as const;
+    const statuses = await Promise.all([
+      writer.write(one.tag, acked(0)),
+      writer.write(other.tag, acked(1)),
+      writer.write('0000000000000', acked(0)),
+      writer.write(third.tag, refused),
+      writer.write(one.tag, { recipient: 0, part: 0, event: 'delivered' }),
+      writer.write(other.tag, acked(7)),
+    ]);
+    expect(statuses).to.deep.equal(['sent', 'sent', undefined, 'failed', 'delivered', undefined]);
+    expect(steps).to.deep.equal(['record-results']);
+    const read = ({ messageId }: { messageId: string }) => readSend(space.store, address, messageId);
+    const records = (await Promise.all([one, other, third].map(read))) as SendRecord[];
+    expect(records.map(({ state }) => state)).to.deep.equal(['closed', 'open', 'closed']);
+    const none = { queued: 0, sent: 0, delivered: 0, read: 0, failed: 0, expired: 0, cancelled: 0 };
+    expect(records.map(({ counts }) => ({ ...none, ...counts }))).to.deep.equal([
+      { ...none, delivered: 1 },
+      { ...none, queued: 1, sent: 1 },
+      { ...none, failed: 1 },
+    ]);
+    const { backlog } = deviceKeys(space.store.space, address);
+    expect(await space.store.redis.get(backlog), 'messages that wait').to.equal('1');
+  });
+
+  it('writes the others when one send is of a version that only others know', async () => {
+    const [foreign, own] = [await send(1), await send(1)];
+    await rewriteHead(space.store, address, foreign.messageId, { version: RECORD_VERSION + 1 });
+    const before = await space.store.redis.getBuffer(sendKeys(space.store.space, address, foreign.tag).record);
+    const refusal = writer.write(foreign.tag, acked(0)).catch((error: unknown) => error);
+    expect(await writer.write(own.tag, acked(0))).to.equal('sent');
+    expect(await refusal).to.be.instanceOf(UnknownVersionError);
+    const after = await space.store.redis.getBuffer(sendKeys(space.store.space, address, foreign.tag).record);
+    expect(after!.equals(before!), 'left as it is').to.equal(true);
+    expect(steps).to.deep.equal(['record-results']);
+  });
+
+  it('writes at once what a person waits for, with what came before it', async () => {
+    const gatherMs = 2_000;
+    writer = openWriter({ gatherMs });
+    const [list, code] = [await send(2), await send(1)];
+    await writer.write(list.tag, acked(0));
+    const startedMs = performance.now();
+    const statuses = await Promise.all([
+      writer.write(list.tag, acked(1)),
+      writer.write(code.tag, acked(0), { isUrgent: true }),
+    ]);
+    expect(statuses).to.deep.equal(['sent', 'sent']);
+    expect(performance.now() - startedMs).to.be.below(gatherMs);
+    expect(steps).to.deep.equal(['record-results', 'record-results']);
   });
 
   it('reports that a result has no recipient', async () => {

@@ -8,10 +8,10 @@ import { RECIPIENT_STATUSES, type RecipientEventName, type RecipientStatus } fro
 import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
 import { nothing, numeric, oneOf } from '../core/scripts/replies.js';
-import { isMade } from '../core/scripts/unknown-version-error.js';
+import { isMade, UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
 import type { Ownership } from '../fleet/ownership.js';
-import { keysOfSend, SEND_AND_DEVICE, SEND_KEYS } from './keys-of-send.js';
+import { keysOfSend, keysOfSends, SEND_AND_DEVICE, SEND_KEYS, SENDS_KEYS } from './keys-of-send.js';
 
 const claimStep = defineScript({
   name: 'claim-recipient',
@@ -26,10 +26,9 @@ const recordResultsStep = defineScript({
   name: 'record-results',
   whenFull: 'runs',
   isFenced: true,
-  readsSend: true,
-  keys: SEND_KEYS,
+  keys: SENDS_KEYS,
   args: { nowMs: number, '...events': mixed },
-  reply: (reply) => reply as number[],
+  reply: (reply) => reply as number[][],
 });
 const cancelStep = defineScript({
   name: 'cancel-send',
@@ -84,25 +83,56 @@ export async function claimRecipient(
   return claimStep(store, ownership, { ...sendKeys(store.space, ownership.address, message.tag), device, ...message });
 }
 
-/**
- * Writes what the network said. News may come late, twice or in any order: statuses only move forward.
- * Returns the status after each event, `undefined` where there is no such recipient. Throws `FencedError` for a stale owner.
- */
+/** What the network said of recipients of a send. */
+export interface SendNews {
+  tag: SendTag;
+  events: readonly RecipientEvent[];
+}
+
+/** The status after each event, `undefined` where there is no such recipient. */
+export type StatusesAfter = (RecipientStatus | undefined)[];
+
+/** Tells of a delivery how long after the ack it came. */
+type OnDelivery = (kind: SendKind, ackToDeliveryMs: number) => void;
+
+/** `recordResultsOfSends` for one send. Throws `UnknownVersionError` for one of another version. */
 export async function recordResults(
   store: Store,
   ownership: Ownership,
-  news: { tag: SendTag; nowMs: number; events: readonly RecipientEvent[] },
-  onDelivery: (kind: SendKind, ackToDeliveryMs: number) => void = () => {},
-): Promise<(RecipientStatus | undefined)[]> {
-  const events = news.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [
-    recipient,
-    part,
-    event,
-    errorCode,
-  ]);
-  const keys = keysOfSend(store, ownership.address, news.tag);
-  const [kind, ...told] = await recordResultsStep(store, ownership, { ...keys, nowMs: news.nowMs, events });
-  return news.events.slice(0, told.length / 2).map((_, i) => {
+  { nowMs, ...news }: SendNews & { nowMs: number },
+): Promise<StatusesAfter> {
+  const [statuses] = await recordResultsOfSends(store, ownership, { nowMs, sends: [news] });
+  if (statuses instanceof UnknownVersionError) throw statuses;
+  return statuses ?? [];
+}
+
+/**
+ * Writes what the network said of any number of sends of a device, in one step. News may come late, twice or in any order:
+ * statuses only move forward. Returns for each send its statuses, or the error of one that another version of the gateway has
+ * written, which is left as it is. Throws `FencedError`, having changed nothing, for a stale owner.
+ */
+export async function recordResultsOfSends(
+  store: Store,
+  ownership: Ownership,
+  { nowMs, sends }: { nowMs: number; sends: readonly SendNews[] },
+  onDelivery: OnDelivery = () => {},
+): Promise<(StatusesAfter | UnknownVersionError)[]> {
+  const events = sends.flatMap((send, i) =>
+    send.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [i + 1, recipient, part, event, errorCode]),
+  );
+  const tags = sends.map(({ tag }) => tag);
+  const keys = keysOfSends(store, ownership.address, tags);
+  const told = await recordResultsStep(store, ownership, { ...keys, nowMs, events });
+  return told.map((reply, i) => readStatuses(reply, sends[i]!, onDelivery));
+}
+
+function readStatuses(
+  [kind, ...told]: number[],
+  { events }: SendNews,
+  onDelivery: OnDelivery,
+): StatusesAfter | UnknownVersionError {
+  if (kind === -1) return new UnknownVersionError({ step: 'record-results', version: String(told[0]) });
+  return events.slice(0, told.length / 2).map((_, i) => {
     const [code, ackToDeliveryMs] = told.slice(2 * i) as [number, number];
     if (ackToDeliveryMs >= 0) onDelivery(SEND_KINDS[kind!]!, ackToDeliveryMs);
     return RECIPIENT_STATUSES[code];

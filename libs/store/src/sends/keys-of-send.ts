@@ -3,18 +3,40 @@ import { deviceKeys, sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import type { Store } from '../core/store.js';
 
-/** What a step touches that may end a send. */
 const KEYS_OF_SHARD = ['due', 'activity', 'totals', 'promised', 'outbox'] as const;
-export const SEND_KEYS = ['record', 'content', 'open', 'backlog', 'released', 'kept', ...KEYS_OF_SHARD] as const;
+const SHARED_KEYS = ['open', 'backlog', 'released', 'kept', ...KEYS_OF_SHARD] as const;
+/** What a step touches that may end a send. */
+export const SEND_KEYS = ['record', 'content', ...SHARED_KEYS] as const;
+/** What one touches that may end several sends of a device: see each-send.lua. */
+export const SENDS_KEYS = [...SHARED_KEYS, '...sends'] as const;
 /** The same, and where it stands which account is linked. */
 export const SEND_AND_DEVICE = [...SEND_KEYS, 'device'] as const;
 
-/** All of these. */
+type SharedKeys = Record<(typeof SHARED_KEYS)[number] | 'device', string>;
+
+/** All keys of a step on one send. */
 export function keysOfSend(
   store: Store,
   address: DeviceAddress,
   tag: SendTag,
-): Record<(typeof SEND_AND_DEVICE)[number], string> {
+): SharedKeys & { record: string; content: string } {
+  return { ...sendKeys(store.space, address, tag), ...sharedKeys(store, address) };
+}
+
+/** All keys of a step on several. */
+export function keysOfSends(
+  store: Store,
+  address: DeviceAddress,
+  tags: readonly SendTag[],
+): SharedKeys & { sends: string[] } {
+  const sends = tags.flatMap((tag) => {
+    const { record, content } = sendKeys(store.space, address, tag);
+    return [record, content];
+  });
+  return { sends, ...sharedKeys(store, address) };
+}
+
+function sharedKeys(store: Store, address: DeviceAddress): SharedKeys {
   const { openSends, backlog, releasedBlobs, keptSends, device } = deviceKeys(store.space, address);
   const shard = shardKeys(store.space, shardOf(address));
   const { due, totals, promised } = shard;
@@ -25,6 +47,5 @@ export function keysOfSend(
     activity: shard.activity(address.workspace),
     outbox: shard.outbox(address.workspace),
   };
-  const places = { open: openSends, backlog, released: releasedBlobs, kept: keptSends, device, ...ofShard };
-  return { ...sendKeys(store.space, address, tag), ...places };
+  return { open: openSends, backlog, released: releasedBlobs, kept: keptSends, device, ...ofShard };
 }

@@ -31,7 +31,7 @@ export class Verdicts {
     const { send, recipient, part } = item;
     switch (outcome.kind) {
       case 'accepted':
-        await results.write(send.tag, { recipient, part, event: 'acked' });
+        await results.write(send.tag, { recipient, part, event: 'acked' }, urgencyOf(send));
         metrics.observeAck(send.record.kind, clock.nowMs() - send.record.createdAtMs);
         logger.debug('message acknowledged', {
           messageId: send.messageId,
@@ -59,7 +59,8 @@ export class Verdicts {
   }
 
   private async failRefused({ send, recipient, part }: WorkItem, code: number): Promise<void> {
-    await this.deps.results.write(send.tag, { recipient, part, event: 'failed', errorCode: code });
+    const refusal = { recipient, part, event: 'failed', errorCode: code } as const;
+    await this.deps.results.write(send.tag, refusal, urgencyOf(send));
     const fields = { firstRecipientIndex: recipient, networkCode: code };
     this.noteFailure(send, 'message refused by the network', { reason: code, fields });
     send.settled(recipient);
@@ -115,4 +116,9 @@ export class Verdicts {
     if (status === 'queued') send.retryLater(recipient, this.deps.clock.nowMs());
     else send.settled(recipient);
   }
+}
+
+/** A person waits for a one-time password, and its caller for what becomes of it. */
+function urgencyOf({ record }: SendProgress): { isUrgent: boolean } {
+  return { isUrgent: record.priority === 'otp' };
 }

@@ -3,26 +3,28 @@ import type { RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { type Clock, sleep } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
+import { type RecipientEvent, recordResultsOfSends, type StatusesAfter } from '@gateway/store/sends/change-send';
 import type { SenderMetrics } from '../sender-metrics.js';
 
 interface Batch {
-  events: RecipientEvent[];
-  written: Promise<(RecipientStatus | undefined)[]>;
+  sends: Map<SendTag, RecipientEvent[]>;
+  written: Promise<Map<SendTag, StatusesAfter | Error>>;
+  /** It does not wait for others. */
+  hurry(): void;
 }
 
-/** The first result of a send is written at once, as a person may wait for an OTP; those that follow soon, together. */
+/** The first result after a pause is written at once; those that follow soon, together. */
 const GATHER_MS = 5;
 
 /**
- * Writes acks and receipts to Redis under the ownership, in order, those of one send that arrive together in one step.
+ * Writes acks and receipts to Redis under the ownership, in order, those of the device that arrive together in one step.
  * A rejected promise is a `FencedError`, or Redis itself: the results are then lost here and recovered by the next
  * owner, who repeats the same ids.
  */
 export class ResultWriter {
-  private readonly open = new Map<SendTag, Batch>();
-  /** Sends that were written to a moment ago: over when the next step may go. */
-  private readonly pauses = new Map<SendTag, Promise<void>>();
+  private open: Batch | undefined;
+  /** After a step: over when the next one may go. */
+  private pause: Promise<void> | undefined;
 
   constructor(
     private readonly deps: {
@@ -30,36 +32,48 @@ export class ResultWriter {
       ownership: Ownership;
       clock: Clock;
       metrics: Pick<SenderMetrics, 'observeDelivery'>;
+      /** For tests. */
+      gatherMs?: number;
     },
   ) {}
 
-  /** Resolves with the recipient's status once this is written; `undefined` when there is no such recipient. */
-  async write(tag: SendTag, event: RecipientEvent): Promise<RecipientStatus | undefined> {
-    const batch = this.open.get(tag) ?? this.openBatch(tag);
-    const position = batch.events.push(event) - 1;
-    return (await batch.written)[position];
+  /**
+   * Resolves with the recipient's status once this is written; `undefined` when there is no such recipient.
+   * @param options.isUrgent a person waits for it: it is written at once, with all that came before it.
+   */
+  async write(tag: SendTag, event: RecipientEvent, { isUrgent = false } = {}): Promise<RecipientStatus | undefined> {
+    this.open ??= this.openBatch();
+    const { sends, written, hurry } = this.open;
+    const events = sends.get(tag);
+    if (events) events.push(event);
+    else sends.set(tag, [event]);
+    const position = events ? events.length - 1 : 0;
+    if (isUrgent) hurry();
+    const statuses = (await written).get(tag)!;
+    if (statuses instanceof Error) throw statuses;
+    return statuses[position];
   }
 
-  private openBatch(tag: SendTag): Batch {
-    const events: RecipientEvent[] = [];
-    const turn = this.pauses.get(tag) ?? new Promise<void>((resolve) => setImmediate(resolve));
-    const written = turn.then(() => this.flush(tag, events));
-    const batch = { events, written };
-    this.open.set(tag, batch);
-    return batch;
-  }
-
-  private async flush(tag: SendTag, events: RecipientEvent[]): Promise<(RecipientStatus | undefined)[]> {
-    this.open.delete(tag);
-    this.pause(tag);
-    const { store, ownership, clock, metrics } = this.deps;
-    return recordResults(store, ownership, { tag, nowMs: clock.nowMs(), events }, metrics.observeDelivery);
-  }
-
-  private pause(tag: SendTag): void {
-    const over = sleep(GATHER_MS).then(() => {
-      if (this.pauses.get(tag) === over) this.pauses.delete(tag);
+  private openBatch(): Batch {
+    const sends: Batch['sends'] = new Map();
+    let hurry = () => {};
+    const hurried = new Promise<void>((resolve) => {
+      hurry = resolve;
     });
-    this.pauses.set(tag, over);
+    const turn = this.pause ? Promise.race([this.pause, hurried]) : Promise.resolve();
+    const written = turn.then(() => new Promise((resolve) => setImmediate(resolve))).then(() => this.flush(sends));
+    return { sends, written, hurry };
+  }
+
+  private async flush(sends: Batch['sends']): Promise<Map<SendTag, StatusesAfter | Error>> {
+    this.open = undefined;
+    const { store, ownership, clock, metrics, gatherMs = GATHER_MS } = this.deps;
+    const over = sleep(gatherMs).then(() => {
+      if (this.pause === over) this.pause = undefined;
+    });
+    this.pause = over;
+    const news = { nowMs: clock.nowMs(), sends: Array.from(sends, ([tag, events]) => ({ tag, events })) };
+    const statuses = await recordResultsOfSends(store, ownership, news, metrics.observeDelivery);
+    return new Map(news.sends.map(({ tag }, i) => [tag, statuses[i]!]));
   }
 }

@@ -49,11 +49,12 @@ local function tell_finished()
   told_parts[#told_parts + 1] = struct.pack('>BB', PART_ENDED, has) .. table.concat(counts)
 end
 
--- After all else, once a step: what is told is looked up in the send for as long as it can be asked for.
+-- After all else, once for each send: what is told is looked up in the send for as long as it can be asked for.
 local function tell_send()
   end_changes()
   if #told_parts == 0 then return end
   local device, tag = string.match(record_key, '/([^:/]+):s:([^:]+)$')
   add_to_outbox(device, table.concat(told_parts), tag, send.kind ~= OTP and send.total > SMALL_SEND_RECIPIENTS)
+  told_parts = {}
   if send.state == CLOSED then redis.call('PEXPIREAT', record_key, tonumber(now_ms) + EVENTS_KEPT_MS, 'GT') end
 end

@@ -59,8 +59,8 @@ redis.call('XADD', sends_key, 'MINID', '~', redis_now - LISTED_MS, '*', 's', str
 redis.call('PEXPIRE', sends_key, LISTED_MS)
 redis.call('ZADD', promised_key, finish_at_ms, entry)
 count_activity({ [QUEUED] = send.queued })
-move_totals(nil, QUEUED, send.queued)
-save_totals(send.kind)
+move_totals(send.kind, nil, QUEUED, send.queued)
+save_totals()
 redis.call('INCRBY', backlog_key, messages)
 count_waiting(owner, messages)
 if idempotency_key then

@@ -10,9 +10,10 @@
 --- @include totals
 --- @include tell-send
 --- @constants QUEUED CANCELLED STATUS_NAMES SEND_RETENTION_MS STATUS_AT IN_FLIGHT_AT ACKED_AT DOUBT_AT OPEN CLOSED
-local queued_before = send and send.queued
--- Of this step: by status, and of failures by error code.
-local became, failed_of = {}, {}
+-- Of this step: by status, of failures by error code, and how many messages of each owner wait no more.
+local became, failed_of, settled_of = {}, {}, {}
+-- Recipients of the send at hand.
+local settled = 0
 
 local function note(counts, what, many) counts[what] = (counts[what] or 0) + many end
 
@@ -22,7 +23,8 @@ local function move_counts(from, to, recipients)
   local first, last = skipped_between(from, to)
   for passed = first, last do note(became, passed, recipients) end
   note(became, to, recipients)
-  move_totals(from, to, recipients)
+  move_totals(send.kind, from, to, recipients)
+  if from == QUEUED then settled = settled + recipients end
 end
 
 local function any_may_be_shown()
@@ -35,9 +37,8 @@ local function any_may_be_shown()
   return false
 end
 
-local function close_when_settled()
+local function close_when_settled(texts)
   if send.state ~= OPEN or send.queued > 0 then return end
-  local texts = load_texts(send)
   send.state = CLOSED
   -- No recipient needs the file any more; phones that ask again get its location in the network.
   if texts.blob ~= '' then
@@ -58,20 +59,37 @@ local function close_when_settled()
   note_ended(texts, send.bytes, dies_at)
 end
 
--- Writes down what has become of the send: in each step that changes a result, after the last.
-local function save_send()
+-- Writes down what has become of the send at hand: after its last change.
+local function end_send()
   erase_spent_otp()
-  close_when_settled()
-  local settled = (queued_before - send.queued) * send.parts
   if settled > 0 then
-    redis.call('DECRBY', backlog_key, settled)
-    count_waiting(load_texts(send).owner, -settled)
+    local texts = load_texts(send)
+    close_when_settled(texts)
+    note(settled_of, texts.owner, settled * send.parts)
+    settled = 0
   end
   save_head(send)
+  tell_send()
+end
+
+-- And of all sends of this step together: after the last of them.
+local function save_counts()
+  local messages = 0
+  for owner, many in pairs(settled_of) do
+    messages = messages + many
+    count_waiting(owner, -many)
+  end
+  if messages > 0 then redis.call('DECRBY', backlog_key, messages) end
   count_activity(became)
   count_errors(failed_of)
-  save_totals(send.kind)
-  tell_send()
+  save_totals()
+  became, failed_of, settled_of = {}, {}, {}
+end
+
+-- In each step that changes a result of one send.
+local function save_send()
+  end_send()
+  save_counts()
 end
 
 -- Gives every recipient that `wanted` accepts the status `to`, and the error `err` if there is one. Returns how many.

@@ -9,8 +9,11 @@ local function skipped_between(from, to)
 end
 
 -- `from` is nil for those that are accepted.
-local function move_totals(from, to, many)
-  local function add(place) moves[place] = (moves[place] or 0) + many end
+local function move_totals(kind, from, to, many)
+  local function add(status)
+    local place = kind * 2 * STATUSES + status
+    moves[place] = (moves[place] or 0) + many
+  end
   if from then add(STATUSES + from) end
   local first, last = skipped_between(from, to)
   for between = first, last do
@@ -20,12 +23,13 @@ local function move_totals(from, to, many)
   add(to)
 end
 
-local function save_totals(kind)
+local function save_totals()
   local changes = {}
   for place, many in pairs(moves) do
-    for _, word in ipairs({ 'INCRBY', 'u' .. TOTAL_BITS, '#' .. (kind * 2 * STATUSES + place), many }) do
+    for _, word in ipairs({ 'INCRBY', 'u' .. TOTAL_BITS, '#' .. place, many }) do
       changes[#changes + 1] = word
     end
   end
   if #changes > 0 then redis.call('BITFIELD', totals_key, 'OVERFLOW', 'SAT', unpack(changes)) end
+  moves = {}
 end
