@@ -3,7 +3,7 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import type { RecipientStatus } from '@gateway/contracts/sends/statuses';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
-import { cancelSend, recordResults } from '@gateway/store/sends/change-send';
+import { cancelSend, recordResults, recordResultsOfSends } from '@gateway/store/sends/change-send';
 import { readTotals } from '@gateway/store/sends/read-totals';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -60,5 +60,17 @@ describe('the totals of recipients', () => {
     expect(text.now).to.deep.equal(some({ sent: 1, read: 2, failed: 1, cancelled: 1 }));
     expect(text.reached).to.deep.equal({ ...text.now, queued: 5, sent: 4, delivered: 2 });
     expect([...(await readTotals(space.store)).errors]).to.deep.equal([[463, 1]]);
+  });
+
+  it('are those of each kind, also when one step tells of sends of several', async () => {
+    const code = await accept(1, { kind: 'otp' });
+    const lists = [await accept(2), await accept(2)];
+    const sends = [code, ...lists].map((messageId) => ({
+      tag: parseMessageId(messageId)!.tag,
+      events: [{ recipient: 0, part: 0, event: 'acked' as const }],
+    }));
+    await recordResultsOfSends(space.store, ownership, { nowMs: Date.now(), sends });
+    const { text, otp } = await totals();
+    expect([text.now, otp.now]).to.deep.equal([some({ queued: 2, sent: 2 }), some({ sent: 1 })]);
   });
 });

@@ -16,7 +16,7 @@ import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { type EventFilter, renderEvents } from '@gateway/store/events/render-events';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
-import { cancelSend, expireSend, recordResults } from '@gateway/store/sends/change-send';
+import { cancelSend, expireSend, recordResults, recordResultsOfSends } from '@gateway/store/sends/change-send';
 import { keysOfSend } from '@gateway/store/sends/keys-of-send';
 import { readRecipients } from '@gateway/store/sends/read-send';
 import { addOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
@@ -90,6 +90,22 @@ describe('the events of a workspace', () => {
     expect(finished).to.have.length(1);
     expect(finished[0]!.id).to.equal(`evt_${messageId}_finished`);
     expect(finished[0]!.data.counts).to.include({ sent: 1, read: 1, failed: 1, cancelled: PEOPLE.length - 3 });
+  });
+
+  it('tell what one step changed in several sends, of each its own', async () => {
+    const sends = [await accept(), await accept('text', [PEOPLE[0]!]), await accept('text', [PEOPLE[1]!])];
+    const news = sends.map(({ tag }, recipient) => ({
+      ...{ tag, events: [{ recipient: recipient === 0 ? 7 : 0, part: 0, event: 'acked' as const }] },
+    }));
+    await recordResultsOfSends(space.store, ownership, { nowMs: Date.now(), sends: news });
+    const events = await told({});
+    expect(rowsOf(events).map(({ messageId, index, to }) => [messageId, index, to])).to.deep.equal([
+      [sends[0]!.messageId, 7, PEOPLE[7]],
+      [sends[1]!.messageId, 0, PEOPLE[0]],
+      [sends[2]!.messageId, 0, PEOPLE[1]],
+    ]);
+    const finished = events.filter(({ type }) => type === 'send.finished').map(({ data }) => data.messageId);
+    expect(finished).to.deep.equal([sends[1]!.messageId, sends[2]!.messageId]);
   });
 
   it('tell thousands of changes of one step, each once', async () => {
