@@ -98,6 +98,7 @@ describe('previews', () => {
     expect(await describeIt(bomb, 'image')).to.deep.equal({ width: 7_000, height: 7_000 });
     expect(await describeIt(makeInterlacedPng(3_500, 3_500), 'image'), '98 MB').to.not.have.property('thumbnail');
     expect(await describeIt(makeInterlacedPng(2_800, 2_800), 'image'), '63 MB').to.have.property('thumbnail');
+    expect(await describeIt(makePng(5_000, 4_000), 'image'), '60 MB').to.deep.equal({ width: 5_000, height: 4_000 });
     const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${children()[0]}/status`, 'utf8'))![1];
     expect(Number(peak)).to.be.below(220 * 1024);
   });

@@ -127,6 +127,13 @@ describe('requests that no client library would write', () => {
     expectLimit(await expectStatus(431, [head('POST', `${path}?${'x'.repeat(17_000)}`)]), LIMITS.tokenlessPerMinute);
   });
 
+  it('have the headers of a limit, too, when what follows them is no request and comes with them', async () => {
+    const asked = head('GET', `${BASE}/status`);
+    expectLimit(await expectStatus(400, [`${asked}NOT HTTP\r\n\r\n`]), LIMITS.tokenlessPerMinute);
+    const tooLong = head('GET', `${BASE}/status`, [`X: ${'x'.repeat(17_000)}`]);
+    expectLimit(await expectStatus(431, [`${asked}${tooLong}`]), LIMITS.tokenlessPerMinute);
+  });
+
   it('have the headers of their limit when too much comes after their body (431)', async () => {
     const trailers = `0\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`;
     const chunk = `${TEXT.length.toString(16)}\r\n${TEXT}\r\n`;
