@@ -39,6 +39,8 @@ describe('the owner of a device', () => {
   let keeper: SessionKeeper;
   let ownership: HeldDevice;
   let owner: DeviceOwner;
+  /** The next owner, which counts as lasting after so long. */
+  let start: (lastedMs?: number) => Promise<void>;
   /** How far the clock of the process is ahead. */
   let aheadMs = 0;
   /** Stands between the owner and each step in Redis. */
@@ -70,24 +72,27 @@ describe('the owner of a device', () => {
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
     // Its beat is not started: nothing but the gates themselves may notice that the ownership is over.
     keeper = new SessionKeeper({ store, clock, logger, owner: `owner-${Date.now()}`, ttlMs: TTL_MS });
-    ownership = (await keeper.acquire(device.address))!;
-    owner = new DeviceOwner(
-      {
-        ...{ store, keeper, clock, logger },
-        metrics: createSenderMetrics(createMetrics(), () => ({})),
-        endpoint: {
-          url: simulator.socketUrl,
-          trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
+    start = async (lastedMs = LASTED_MS) => {
+      ownership = (await keeper.acquire(device.address))!;
+      owner = new DeviceOwner(
+        {
+          ...{ store, keeper, clock, logger },
+          metrics: createSenderMetrics(createMetrics(), () => ({})),
+          endpoint: {
+            url: simulator.socketUrl,
+            trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
+          },
+          openSession,
+          clientVersion: new ClientVersion({ store, logger, clock }),
+          ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000 },
+          ...{ uploads: new PQueue(), openings: new PQueue(), memory: new MemoryBudget() },
+          lastedMs,
         },
-        openSession,
-        clientVersion: new ClientVersion({ store, logger, clock }),
-        ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000 },
-        ...{ uploads: new PQueue(), openings: new PQueue(), memory: new MemoryBudget() },
-        lastedMs: LASTED_MS,
-      },
-      ownership,
-    );
-    await eventually(() => owner.state === 'open');
+        ownership,
+      );
+      await eventually(() => owner.state === 'open');
+    };
+    await start();
   });
   afterEach(async () => {
     await owner.handOver();
@@ -106,6 +111,22 @@ describe('the owner of a device', () => {
     owner.takeJob({ v: 1, workspace: 'main', device: 'default', messageId, priority: 'bulk', requestId: 'r' });
   const isRead = (messageId: string, recipients = 1) =>
     eventually(async () => (await readSend(space.store, device.address, messageId))?.counts.read === recipients);
+
+  /** The messages to these people, and the acks of them, in the order in which they were on the wire. */
+  function stepsOf(people: Record<string, string[]>): string[] {
+    const names = new Map(
+      Object.entries(people).flatMap(([name, numbers]) =>
+        numbers.map((number) => [simulator.network.directory.jidOf(number, 'lid'), name] as const),
+      ),
+    );
+    const ids = new Map<string, string>();
+    return stanzas.flatMap((stanza) => {
+      const [, stanzaClass, tag, id, to] = stanza.split(' ') as [string, string, string, string, string];
+      if (tag === 'message' && names.has(to)) ids.set(id, names.get(to)!);
+      const isStep = ids.has(id) && (tag === 'message' || (tag === 'ack' && stanzaClass === 'message'));
+      return isStep ? [`${tag} ${ids.get(id)}`] : [];
+    });
+  }
 
   it('opens a send that was accepted, whose job it finds first', async () => {
     const messageId = await accept(ADA);
@@ -156,7 +177,6 @@ describe('the owner of a device', () => {
 
   it('lets a message go out with nothing else under way that was in flight when several owners ended', async () => {
     const [before, suspect, ...others] = makeNumbers(5, 32) as [string, string, ...string[]];
-    const jid = (number: string) => simulator.network.directory.jidOf(number, 'lid');
     const rules = [before, suspect].map((recipient) =>
       simulator.network.faults.add({ on: 'message', match: { recipient }, do: { delayMs: 200 } }),
     );
@@ -170,18 +190,7 @@ describe('the owner of a device', () => {
     await addJob(messageId);
     await isRead(messageId, others.length + 1);
     simulator.network.faults.clear();
-    const names = new Map([
-      [jid(before), 'before'],
-      [jid(suspect), 'suspect'],
-      ...others.map((number) => [jid(number), 'other'] as const),
-    ]);
-    const ids = new Map<string, string>();
-    const steps = stanzas.flatMap((stanza) => {
-      const [, stanzaClass, tag, id, to] = stanza.split(' ') as [string, string, string, string, string];
-      if (tag === 'message' && names.has(to)) ids.set(id, names.get(to)!);
-      const isStep = ids.has(id) && (tag === 'message' || (tag === 'ack' && stanzaClass === 'message'));
-      return isStep ? [`${tag} ${ids.get(id)}`] : [];
-    });
+    const steps = stepsOf({ before: [before], suspect: [suspect], other: others });
     expect(steps.slice(0, 5)).to.deep.equal([
       'message before',
       'ack before',
@@ -189,6 +198,20 @@ describe('the owner of a device', () => {
       'ack suspect',
       'message other',
     ]);
+  });
+
+  it('has one message of a list in flight at a time until it has lasted, when the owners before it failed', async () => {
+    await owner.handOver();
+    const { starts } = deviceKeys(space.store.space, device.address);
+    await space.store.redis.sadd(starts, 'failed:1', 'failed:2');
+    const [first, ...others] = makeNumbers(4, 33) as [string, ...string[]];
+    const messageId = await accept(first, 'text', others);
+    // All could be out before the first is answered.
+    simulator.network.faults.add({ on: 'message', do: { delayMs: 100 }, count: 4 });
+    stanzas.length = 0;
+    await start(60_000);
+    await isRead(messageId, 4);
+    expect(stepsOf({ one: [first, ...others] })).to.deep.equal(Array(4).fill(['message one', 'ack one']).flat());
   });
 
   it('ends the suspicion against a device when it has held for a while', async () => {
