@@ -1,0 +1,72 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError, GatewayError } from '@gateway/runtime/errors';
+import { keepSurely } from '@gateway/store/inbound/keep-surely';
+import { expect } from 'chai';
+import { useOwnedDevice } from './support/use-owned-device.js';
+
+const PATIENCE_MS = 20_000;
+
+describe('what the network is told has arrived', () => {
+  const { space, ownership, address } = useOwnedDevice();
+  /** What the replicas say to each write in turn; when that is over, that they have it. */
+  let replicas: Error[];
+  let passedMs: number;
+  let writes: number;
+  let confirmed: string[];
+  beforeEach(() => {
+    [replicas, passedMs, writes, confirmed] = [[], 0, 0, []];
+  });
+
+  const unconfirmed = () => new GatewayError({ code: 'not_confirmed', message: 'no replica has it' });
+  /** Each attempt takes `attemptMs`. */
+  const keep = (write: () => Promise<number>, attemptMs = 0) => {
+    const confirmWrites = async (key: string) => {
+      confirmed.push(key);
+      passedMs += attemptMs;
+      const answer = replicas.shift();
+      if (answer) throw answer;
+    };
+    const clock = { nowMs: () => 1_000_000 + passedMs, monotonicMs: () => passedMs };
+    return keepSurely({ store: { ...space.store, confirmWrites }, ownership, clock }, write);
+  };
+  const count = async () => ++writes;
+  const failureOf = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+
+  it('is written once where replicas have it at once', async () => {
+    expect(await keep(count)).to.deep.equal({ result: 1, isRepeat: false });
+    expect(confirmed).to.deep.equal([deviceKeys(space.store.space, address).received]);
+  });
+
+  it('is written again, and not only asked for again, until they have it; its taker hears that it is a repeat', async () => {
+    replicas = [unconfirmed(), unconfirmed()];
+    expect(await keep(count)).to.deep.equal({ result: 3, isRepeat: true });
+    expect(confirmed).to.have.length(3);
+  });
+
+  it('is given up when they do not have it after twenty seconds, and not before', async () => {
+    replicas = Array.from({ length: 9 }, unconfirmed);
+    expect(await failureOf(keep(count, PATIENCE_MS / 2))).to.include({ code: 'not_confirmed' });
+    expect(writes).to.equal(2);
+    replicas = [unconfirmed()];
+    expect(await keep(count, PATIENCE_MS - 1)).to.deep.equal({ result: 4, isRepeat: true });
+  });
+
+  for (const [name, error] of [
+    ['another owner has the device', new FencedError()],
+    ['Redis is full', new GatewayError({ code: 'redis_full', message: 'full' })],
+    ['the step has a defect', new TypeError('defect')],
+  ] as const) {
+    it(`is not tried again where ${name}`, async () => {
+      const write = async () => {
+        writes++;
+        throw error;
+      };
+      expect(await failureOf(keep(write))).to.equal(error);
+      expect([writes, confirmed.length]).to.deep.equal([1, 0]);
+    });
+  }
+});
