@@ -5,7 +5,7 @@ import { openEvents } from '@gateway/store/events/open-events';
 import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
-import { revokeApiToken } from '@gateway/store/workspace/api-tokens';
+import { revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -57,6 +57,31 @@ describe('streams of events', () => {
     await eventually(() => stream.isOver);
     expect(stream.heard).not.to.include('447700901002');
   });
+
+  it('end when their token may read events no more', async () => {
+    const stream = await open();
+    await tell(1);
+    await eventually(() => stream.heard.includes('447700901001'));
+    await setApiTokenScopes(space.store, 'main', token.split('_')[1]!, ['read']);
+    await tell(2);
+    await eventually(() => stream.isOver);
+    expect(stream.heard).not.to.include('447700901002');
+  });
+
+  for (const [what, take, status] of [
+    ['revoked', () => revokeApiToken(space.store, 'main', token.split('_')[1]!), 401],
+    ['taken the scope', () => setApiTokenScopes(space.store, 'main', token.split('_')[1]!, ['read']), 403],
+  ] as const) {
+    it(`are told to no call that waits for them with a token that is ${what} meanwhile`, async () => {
+      const { nextCursor } = (await api.call('GET', '/events', { token })).body;
+      const waiting = api.call('GET', `/events?wait=25&after=${nextCursor}`, { token });
+      await eventually(async () => /^gateway_event_waits 1$/m.test(await api.metrics()));
+      await take();
+      leapMs = 1_100;
+      await tell(1);
+      expect((await waiting).status).to.equal(status);
+    });
+  }
 
   it('end for clients that take 30 seconds for an event, which go on from there', async () => {
     for (let n = 0; n < 5; n++) await tell(n);

@@ -84,7 +84,7 @@ async function* tell(
   const restMs = () => lookedMs + LOOK_MS - clock.monotonicMs();
   const mayGoOn = async () => {
     const known = await findApiToken(store, workspace, token.keyId);
-    if (!known || !isUsable(known, clock.nowMs())) return false;
+    if (!known || !isUsable(known, clock.nowMs()) || !known.scopes.includes(streamEvents.scope)) return false;
     lookedMs = clock.monotonicMs();
     if (lookedMs - notedMs >= LOOK_MS) {
       await noteReading(store, workspace);

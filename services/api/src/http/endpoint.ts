@@ -38,7 +38,7 @@ export interface Call<Query, Body> {
   noteSend(): void;
   /** Does what takes milliseconds for a long list in turn with the lists of other tokens. Rejects when it throws. */
   inTurn<T>(step: () => T | Promise<T>): Promise<T>;
-  /** To be asked after a step that takes seconds. Throws `invalid_token` when the token has been revoked or expired since. */
+  /** To be asked after a step that takes seconds. Throws `invalid_token` when the token has been revoked or expired since, `not_allowed` when it has lost the scope. */
   requireToken(): Promise<void>;
   /** Memory for what the request keeps beside its body, until its answer is out. */
   account: Pick<BodyAccount, 'take' | 'onEnd'>;

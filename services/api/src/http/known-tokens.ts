@@ -56,9 +56,10 @@ export class KnownTokens {
   }
 
   /** Of a request that took its time since its token was found: throws `invalid_token` when that has been revoked or expired since. */
-  async findAgain(keyId: string): Promise<void> {
+  async findAgain(keyId: string): Promise<ApiToken> {
     const token = this.get(keyId) ?? (await this.find(keyId, { isDoubtful: false }));
     if (!token || !isUsable(token, this.#deps.clock.nowMs())) throw invalidToken();
+    return token;
   }
 
   /** For doubtful ones twenty commands a second at most, however many guesses there are. */

@@ -13,14 +13,16 @@ import type { Endpoint } from '../endpoint.js';
 import type { KnownTokens } from '../known-tokens.js';
 import { accountOf, endedEarly, inTurn, isOver, localsOf } from '../request-locals.js';
 import { StartSlices } from '../start-slices.js';
+import { checkScope } from './require-scope.js';
 import type { Step } from './step.js';
 
 /**
  * Check 4: the body, read only now that the caller is known and within the limits. Leaves `req.body` parsed, or
  * `undefined` when there is none. Compressed bodies are a 415: they would let a few bytes become many. A body may take
- * minutes to come, in which its token may be revoked: then it is refused as if it began now.
+ * minutes to come, in which its token may be revoked or lose its scope: then it is refused as if it began now.
  */
-export function readBody({ bodies, waits, known }: BodyDeps, { maxBodyBytes, hasFile }: BodyKind): Step {
+export function readBody({ bodies, waits, known }: BodyDeps, endpoint: BodyKind): Step {
+  const { maxBodyBytes, hasFile } = endpoint;
   return (req, res) => (bodyLength(req) === 0 ? undefined : readAll(req, res));
 
   async function readAll(req: Request, res: Response): Promise<void> {
@@ -49,7 +51,7 @@ export function readBody({ bodies, waits, known }: BodyDeps, { maxBodyBytes, has
       },
       read: (chunk) => reader.push(chunk),
     });
-    await known.findAgain(localsOf(res).token!.keyId);
+    checkScope(await known.findAgain(localsOf(res).token!.keyId), endpoint);
     if (reader.textBytes > SMALL_BODY_BYTES) {
       account.take(reader.textBytes * (PARSED_COST - 1));
       localsOf(res).isLarge = true;
@@ -62,7 +64,7 @@ interface BodyDeps extends Pick<ApiDeps, 'bodies' | 'waits'> {
   known: Pick<KnownTokens, 'findAgain'>;
 }
 
-type BodyKind = Pick<Endpoint, 'maxBodyBytes' | 'hasFile'>;
+type BodyKind = Pick<Endpoint, 'maxBodyBytes' | 'hasFile' | 'scope' | 'ofWorkspace'>;
 
 const SPEED_CHECK_MS = 1_000;
 /** Bytes of memory for one of JSON, of which the parser makes a text, and of that what the text says. */

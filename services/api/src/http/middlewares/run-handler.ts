@@ -12,19 +12,26 @@ import type { Answer, Call, Endpoint } from '../endpoint.js';
 import type { KnownTokens } from '../known-tokens.js';
 import { readInTurn } from '../read-in-turn.js';
 import { accountOf, inTurn, isOver, localsOf } from '../request-locals.js';
+import { checkScope } from './require-scope.js';
 import type { Step } from './step.js';
+
+interface CallDeps {
+  deps: ApiDeps;
+  states: DeviceStates;
+  known: Pick<KnownTokens, 'findAgain'>;
+}
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
 export function runHandler<Query, Body>(
   endpoint: Endpoint<Query, Body>,
   deps: ApiDeps,
-  caches: { states: DeviceStates; known: Pick<KnownTokens, 'findAgain'> },
+  caches: Omit<CallDeps, 'deps'>,
 ): Step {
   return async (req, res) => {
     try {
       const found = addressFor(deps, localsOf(res).token!);
       const address = found instanceof Promise ? await found : found;
-      const call = new RequestCall<Query, Body>(req, res, address, { deps, ...caches });
+      const call = new RequestCall<Query, Body>(req, res, address, { deps, endpoint, ...caches });
       const handle = () => endpoint.handle(call, deps);
       const given = await (endpoint.readsMuch ? readInTurn(call, handle) : handle());
       if ('file' in given) return await sendFile(res, given, call.logger);
@@ -75,7 +82,7 @@ class RequestCall<Query, Body> implements Call<Query, Body> {
     req: Request,
     res: Response,
     readonly address: DeviceAddress,
-    { deps, states, known }: { deps: ApiDeps; states: DeviceStates; known: Pick<KnownTokens, 'findAgain'> },
+    { deps, endpoint, states, known }: CallDeps & { endpoint: Pick<Endpoint, 'scope' | 'ofWorkspace'> },
   ) {
     const locals = localsOf(res);
     this.#res = res;
@@ -97,7 +104,7 @@ class RequestCall<Query, Body> implements Call<Query, Body> {
       locals.madeSend = true;
     };
     this.inTurn = (step) => inTurn(res, step);
-    this.requireToken = () => known.findAgain(this.token.keyId);
+    this.requireToken = async () => checkScope(await known.findAgain(this.token.keyId), endpoint);
   }
 
   // Made for the few that ask: most requests neither wait nor log.
