@@ -29,7 +29,7 @@ const FENCED = [
     'record-restriction',
     'record-results',
     'retire-keys',
-    'take-in-send',
+    'take-in-sends',
     'take-pace',
     'take-questions',
   ],

@@ -8,11 +8,11 @@ import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
-import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { endSessionOf, giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
+import { takeInSend } from '@gateway/testkit/sends/take-in-send';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };

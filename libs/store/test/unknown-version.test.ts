@@ -21,6 +21,7 @@ import { readSend } from '@gateway/store/sends/read-send';
 import { sessionKeyOf } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
+import { takeInSend } from '@gateway/testkit/sends/take-in-send';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
 import { everything } from './support/everything.js';
@@ -87,6 +88,7 @@ describe('a send that another version of the gateway has written', () => {
     const { tag } = parseMessageId(messageId)!;
     const changes: Record<string, () => Promise<unknown>> = {
       claim: () => claimRecipient(space.store, ownership, { tag, recipient: 0, part: 0, nowMs }),
+      'take in': () => takeInSend(space.store, ownership, { tag, nowMs }),
       record: () => settle(messageId),
       cancel: () => cancelSend(space.store, address, messageId),
       forget: () => forgetRecipient(space.store, address, tag, PHONE),

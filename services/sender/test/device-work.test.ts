@@ -70,7 +70,7 @@ describe('the work of a device', () => {
     await cancelSend(stage.store, ADDRESS, cancelled);
     let looks = 0;
     stage.steps.between = (step, run) => {
-      if (step === 'take-in-send') looks++;
+      if (step === 'take-in-sends') looks++;
       return run();
     };
     await stage.accept(PEOPLE.slice(1, 2));

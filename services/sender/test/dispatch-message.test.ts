@@ -2,6 +2,7 @@ import { defaultPace, type Pace } from '@gateway/contracts/devices/pace';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '@gateway/sender/dispatching/dispatch-message';
 import { loadSend } from '@gateway/sender/preparing/load-send';
+import { TakeIns } from '@gateway/sender/preparing/take-ins';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
@@ -33,7 +34,7 @@ describe('dispatching a message', () => {
 
   /** All of its recipients are looked up. */
   async function load(messageId: string): Promise<SendProgress> {
-    const deps = { ...stage, results: new ResultWriter(stage), onFailed: () => {} };
+    const deps = { ...stage, takeIns: new TakeIns(stage) };
     const loaded = (await loadSend(deps, messageId, {})) as SendProgress;
     loaded.addReady(loaded.takeForLookUp(10, 0).map(({ index }) => index));
     return loaded;

@@ -7,6 +7,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import type { LogFields } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { loadSend } from '@gateway/sender/preparing/load-send';
+import { TakeIns } from '@gateway/sender/preparing/take-ins';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
 import { ensureDevice } from '@gateway/store/devices/devices';
@@ -44,10 +45,10 @@ describe('loading a send', () => {
     return messageId;
   }
   async function load(store: Store, messageId: string, registry = createMetrics()) {
+    const ownership = (await takeDevice(store, address, { owner: 'a', ttlMs: 60_000 })) as HeldDevice;
     const deps = {
-      store,
-      ownership: (await takeDevice(store, address, { owner: 'a', ttlMs: 60_000 })) as HeldDevice,
-      clock: systemClock,
+      ...{ store, ownership, clock: systemClock },
+      takeIns: new TakeIns({ store, ownership, clock: systemClock }),
       logger: {
         ...silentLogger,
         error: (line: string, fields?: LogFields) => void errors.push([line, fields?.messageId]),

@@ -43,12 +43,13 @@ describe('a device with 5,000 open sends', () => {
     expect(ids.size).to.equal(LISTS);
 
     const scheduler = stage.makeScheduler();
-    const loaded: number[] = [];
+    const loaded: unknown[] = [];
     let mostKnown = 0;
-    stage.steps.between = (step, run) => {
-      if (step === 'take-in-send') loaded.push(loaded.length);
+    stage.steps.between = async (step, run) => {
       mostKnown = Math.max(mostKnown, scheduler.sends.ids().length);
-      return run();
+      const reply = await run();
+      if (step === 'take-in-sends') loaded.push(...(reply as unknown[]).filter((taken) => taken !== null));
+      return reply;
     };
     const questions = countQuestions();
     await takeInOpenSends(scheduler.sends, { ...stage });

@@ -11,10 +11,10 @@ import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
-import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { takeInSend } from '@gateway/testkit/sends/take-in-send';
 import { expect } from 'chai';
 
 const workspace = 'main';

@@ -9,6 +9,7 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
 import { loadSend } from '@gateway/sender/preparing/load-send';
+import { TakeIns } from '@gateway/sender/preparing/take-ins';
 import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { putBlob, readBlob } from '@gateway/store/blobs/blobs';
@@ -67,7 +68,8 @@ describe('a key that this process does not have', () => {
     const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {}, error: () => {} };
     const ids = platformIds((await readIdKey(old, address))!);
     const held = { ...ownership, assertHeld: () => {}, lost: new AbortController().signal };
-    const send = await loadSend({ store, ownership: held, clock: systemClock, logger, metrics, ids }, messageId, {});
+    const deps = { store, ownership: held, clock: systemClock, logger, metrics, ids };
+    const send = await loadSend({ ...deps, takeIns: new TakeIns(deps) }, messageId, {});
     return { send, metrics: await registry.metrics() };
   }
 

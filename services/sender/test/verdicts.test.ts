@@ -5,6 +5,7 @@ import { createMetrics } from '@gateway/runtime/process/metrics';
 import { Verdicts } from '@gateway/sender/dispatching/verdicts';
 import { FirstContactHold } from '@gateway/sender/holding/first-contact-hold';
 import { loadSend } from '@gateway/sender/preparing/load-send';
+import { TakeIns } from '@gateway/sender/preparing/take-ins';
 import { FailureLines } from '@gateway/sender/scheduling/failure-lines';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
@@ -41,7 +42,7 @@ describe('a stranger whom the network refuses, and knows of no restriction', () 
       metrics,
       ids: platformIds(Buffer.alloc(16, 7)),
     };
-    send = (await loadSend(deps, messageId, {})) as SendProgress;
+    send = (await loadSend({ ...deps, takeIns: new TakeIns(deps) }, messageId, {})) as SendProgress;
     hold = attached();
     verdicts = new Verdicts({
       ...{ ...deps, hold, results: new ResultWriter(deps), failures: new FailureLines(logger) },

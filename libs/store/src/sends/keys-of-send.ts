@@ -9,6 +9,7 @@ const SHARED_KEYS = ['open', 'backlog', 'released', 'kept', ...KEYS_OF_SHARD] as
 export const SEND_KEYS = ['record', 'content', ...SHARED_KEYS] as const;
 /** What one touches that may end several sends of a device: see each-send.lua. */
 export const SENDS_KEYS = [...SHARED_KEYS, '...sends'] as const;
+export const SENDS_AND_DEVICE = [...SHARED_KEYS, 'device', '...sends'] as const;
 /** The same, and where it stands which account is linked. */
 export const SEND_AND_DEVICE = [...SEND_KEYS, 'device'] as const;
 

@@ -22,10 +22,10 @@ import { cancelSend, claimRecipient, forgetRecipient, recordResults } from '@gat
 import { type DueEntry, listDue, serveDue } from '@gateway/store/sends/due/due-entries';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
-import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
+import { takeInSend } from '@gateway/testkit/sends/take-in-send';
 import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
 import type { RecipientView, SendView, Snapshot } from './snapshot.js';
 import { KEY_OWNER, UsedKeys } from './used-keys.js';

@@ -5,14 +5,17 @@ import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/r
 import { UnknownKeyError } from '@gateway/store/core/vault';
 import { recordResults } from '@gateway/store/sends/change-send';
 import type { SendRecord, StoredContent } from '@gateway/store/sends/read-send';
-import { type TakenSend, takeInSend } from '@gateway/store/sends/take-in-send';
+import type { TakenSend } from '@gateway/store/sends/take-in-sends';
 import type { DeviceDeps } from '../deps.js';
 import type { LoadOptions } from '../scheduling/active-sends.js';
 import type { IllegalMoveError } from '../scheduling/places.js';
 import { SendProgress } from '../scheduling/send-progress.js';
 import { loadQuotes } from './load-quotes.js';
+import type { TakeIns } from './take-ins.js';
 
-type LoadDeps = Pick<DeviceDeps, 'store' | 'ownership' | 'clock' | 'logger' | 'metrics' | 'ids'>;
+type LoadDeps = Pick<DeviceDeps, 'store' | 'ownership' | 'clock' | 'logger' | 'metrics' | 'ids'> & {
+  takeIns: Pick<TakeIns, 'take'>;
+};
 
 /**
  * Takes a send in, as its scheduler works on it; `undefined` when nothing is left to do. One whose content cannot be read
@@ -24,9 +27,9 @@ export async function loadSend(
   messageId: string,
   options: LoadOptions,
 ): Promise<SendProgress | 'later' | undefined> {
-  const { store, ownership, clock } = deps;
+  const { store, ownership } = deps;
   const tag = parseMessageId(messageId)?.tag;
-  const taken = tag && (await takeInSend(store, ownership, { tag, nowMs: clock.nowMs() }));
+  const taken = tag && (await deps.takeIns.take(tag));
   if (!taken || taken.record.messageId !== messageId) return undefined;
   const { record, recipients } = taken;
   const loaded = await checkContent(deps, taken);

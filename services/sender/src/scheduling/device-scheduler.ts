@@ -10,7 +10,6 @@ import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { expireSend } from '@gateway/store/sends/change-send';
 import { findClosed, pageOpenSends } from '@gateway/store/sends/open-sends';
 import { readSend } from '@gateway/store/sends/read-send';
-import { noteSend } from '@gateway/store/sends/take-in-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '../dispatching/dispatch-message.js';
@@ -23,6 +22,7 @@ import { NewContactHold } from '../holding/new-contact-hold.js';
 import { loadSend } from '../preparing/load-send.js';
 import type { MediaUploads } from '../preparing/media-uploads.js';
 import { SendPreparation } from '../preparing/send-preparation.js';
+import { TakeIns } from '../preparing/take-ins.js';
 import { ActiveSends } from './active-sends.js';
 import { FailureLines } from './failure-lines.js';
 import type { MemoryBudget } from './memory-budget.js';
@@ -223,15 +223,14 @@ export class DeviceScheduler {
 
   private makeActiveSends(): ActiveSends {
     const { store, ownership, clock, logger, onFailed } = this.deps;
+    const takeIns = new TakeIns(this.deps);
     return new ActiveSends({
       address: ownership.address,
       memory: this.deps.memory,
       monotonicMs: clock.monotonicMs,
       nowMs: clock.nowMs,
-      load: (messageId, options) => loadSend(this.deps, messageId, options),
-      note: async (messageId) => {
-        await noteSend(store, ownership, { tag: parseMessageId(messageId)!.tag, nowMs: clock.nowMs() });
-      },
+      load: (messageId, options) => loadSend({ ...this.deps, takeIns }, messageId, options),
+      note: (messageId) => takeIns.note(parseMessageId(messageId)!.tag),
       onLoaded: () => this.settleAll(),
       onFinished: (send) => {
         const { messageId, record } = send;

@@ -1,0 +1,26 @@
+-- An owner takes sends in: from now on each is due at its expiry, and its owner needs no wake-up before that.
+-- One of a former account is cancelled, and one whose time is over, and whose content may have gone, has expired.
+-- `reads`: for each, whether its owner works with it now.
+-- Output for each: { packed send, sealed content }; nothing when nothing is left to do, or it is not to be read yet; its version when
+-- another version of the gateway has written it.
+--- @include each-send
+--- @include expire
+--- @constants OPEN
+local function take_in(place, is_read)
+  local version = open_send(place)
+  if version then return version end
+  if not send or send.state ~= OPEN then
+    redis.call('ZREM', due_key, due_entry(record_key))
+    return false
+  end
+  if send.expires_at <= tonumber(now_ms) or is_of_former_account() then
+    expire()
+    return false
+  end
+  redis.call('ZADD', due_key, send.expires_at, due_entry(record_key))
+  return is_read and { redis.call('GET', record_key), redis.call('GET', content_key) }
+end
+
+local reply = {}
+for place = 1, #ARGV - before_reads do reply[place] = take_in(place, ARGV[before_reads + place] == '1') end
+return reply

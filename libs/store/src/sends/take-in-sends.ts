@@ -1,0 +1,76 @@
+import type { SendTag } from '@gateway/contracts/ids';
+import { sendKeys } from '@gateway/contracts/redis-keys';
+import { type RecipientView, unpackHead, unpackPlaces, unpackTexts } from '@gateway/contracts/sends/packed-send';
+import { HEAD_BYTES } from '@gateway/contracts/sends/send-layout';
+import { toError } from '@gateway/runtime/errors';
+import { defineScript, flag, number } from '../core/scripts/define-script.js';
+import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
+import type { Store } from '../core/store.js';
+import type { Ownership } from '../fleet/ownership.js';
+import { keysOfSends, SENDS_AND_DEVICE } from './keys-of-send.js';
+import { openContent, type SendRecord, type StoredContent } from './read-send.js';
+
+const takeInStep = defineScript({
+  name: 'take-in-sends',
+  whenFull: 'runs',
+  isFenced: true,
+  repliesBytes: true,
+  keys: SENDS_AND_DEVICE,
+  args: { nowMs: number, '...reads': flag },
+  reply: (reply) => reply as ([packed: Buffer, sealed: Buffer | null] | number | null)[],
+});
+
+/** A send with all that its owner works with. */
+export interface TakenSend {
+  record: SendRecord;
+  recipients: RecipientView[];
+  /** `undefined` when it is gone; the error when it cannot be opened. */
+  stored: StoredContent | Error | undefined;
+}
+
+/** A send that its owner has heard of. */
+export interface HeardSend {
+  tag: SendTag;
+  /** Whether it is worked on now; else its owner knows of it, and reads it later. */
+  isRead: boolean;
+}
+
+/**
+ * Takes sends in, in one step: their owner needs no wake-up for them any more. For each `undefined` when nothing is left to do
+ * for it, or it is not read, and the error of one that another version of the gateway has written. Safe to repeat. Throws
+ * `FencedError` for a stale owner.
+ */
+export async function takeInSends(
+  store: Store,
+  ownership: Ownership,
+  { sends, nowMs }: { sends: readonly HeardSend[]; nowMs: number },
+): Promise<(TakenSend | UnknownVersionError | undefined)[]> {
+  const tags = sends.map(({ tag }) => tag);
+  const keys = keysOfSends(store, ownership.address, tags);
+  const taken = await takeInStep(store, ownership, { ...keys, nowMs, reads: sends.map(({ isRead }) => isRead) });
+  return taken.map((reply, i) => {
+    if (typeof reply === 'number') return new UnknownVersionError({ step: 'take-in-sends', version: String(reply) });
+    return reply
+      ? unpack(store, sendKeys(store.space, ownership.address, tags[i]!).content, tags[i]!, reply)
+      : undefined;
+  });
+}
+
+function unpack(
+  store: Store,
+  contentKey: string,
+  tag: SendTag,
+  [packed, sealed]: [packed: Buffer, sealed: Buffer | null],
+): TakenSend {
+  const record: SendRecord = { tag, ...unpackHead(packed), ...unpackTexts(packed, packed) };
+  const recipients = unpackPlaces(packed.subarray(HEAD_BYTES), { from: 0, count: record.total });
+  return { record, recipients, stored: sealed ? tryToOpen(store, contentKey, sealed) : undefined };
+}
+
+function tryToOpen(store: Store, key: string, sealed: Buffer): StoredContent | Error {
+  try {
+    return openContent(store, key, sealed);
+  } catch (thrown) {
+    return toError(thrown);
+  }
+}
