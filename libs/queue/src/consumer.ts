@@ -70,5 +70,5 @@ async function work({ handlers }: ConsumerOptions, job: Job): Promise<void> {
   const name = job.name as JobName;
   const { value, error } = JOB_SCHEMAS[name].validate(job.data, { errors: { wrap: { label: false } } });
   if (error) throw new UnrecoverableError(`invalid payload: ${error.message}`);
-  await handlers[name](value);
+  await (handlers[name] as (payload: unknown) => Promise<void>)(value);
 }

@@ -1,4 +1,5 @@
-import { PRIORITIES, type SendJob } from '@gateway/contracts/jobs';
+import { setImmediate } from 'node:timers/promises';
+import { MAX_SENDS_PER_JOB, PRIORITIES, type SendJob } from '@gateway/contracts/jobs';
 import { type KeySpace, queueName, queuePrefix } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
@@ -8,7 +9,8 @@ import { NOTE_EVERY_MS, noteQueue } from './queues.js';
 
 export interface Producer {
   /**
-   * Wakes the owner of a send, by the queue of its process. Safe to repeat: while the job waits it is one.
+   * Wakes the owner of a send, by the queue of its process: a one-time password at once by a job of its own; others in one job with
+   * those that come until the job before it is there. Safe to repeat.
    * @param options.again The first job was not heeded. It may be stuck with a worker that never got it, for as long as its
    *   lock holds, so this is another job, which does no harm beside it.
    */
@@ -19,6 +21,14 @@ export interface Producer {
 interface Handle {
   queue: Queue;
   notedAtMs: number;
+}
+
+/** Wake-ups for the lists of a process. */
+interface Lists {
+  /** The job that was added last, or is being added. */
+  last: Promise<void>;
+  /** The one behind it. */
+  next?: { jobs: SendJob[]; added: Promise<void> } | undefined;
 }
 
 /** Queue handles kept per process; one costs next to nothing, and they all share the connection. */
@@ -32,6 +42,8 @@ const MAX_EVENTS = 100;
  */
 export function createProducer({ connection, space }: { connection: Redis; space: KeySpace }): Producer {
   const handles = new Map<string, Handle>();
+  /** By process, while there are any. */
+  const lists = new Map<string, Lists>();
 
   /** The queue of a process that takes no jobs, or has ended, is found by this note, and removed. */
   async function open(processId: string): Promise<Handle> {
@@ -64,20 +76,56 @@ export function createProducer({ connection, space }: { connection: Redis; space
     await oldest[1].queue.close().catch(() => {});
   }
 
+  async function add(processId: string, jobs: readonly SendJob[], { again = false } = {}): Promise<void> {
+    refuseWhileAway(connection);
+    const handle = await open(processId);
+    const [job] = jobs as [SendJob];
+    const priority = PRIORITIES[job.priority];
+    try {
+      // A process of the version before this one knows only jobs of one send.
+      if (jobs.length > 1) await handle.queue.add('sends', { v: 1, sends: jobs }, { priority });
+      else await handle.queue.add('send', job, { ...(again ? {} : { jobId: job.messageId }), priority });
+    } catch (error) {
+      // A handle whose first steps failed stays broken for ever: after any failure the next call makes another.
+      if (handles.get(processId) === handle) handles.delete(processId);
+      throw error;
+    }
+  }
+
+  /** In one job with others that come in this turn of the event loop, or until the job before it is there. */
+  function gather(processId: string, job: SendJob): Promise<void> {
+    const ofProcess = lists.get(processId) ?? { last: Promise.resolve() };
+    lists.set(processId, ofProcess);
+    ofProcess.next ??= openNext(processId, ofProcess);
+    ofProcess.next.jobs.push(job);
+    return ofProcess.next.added;
+  }
+
+  function openNext(processId: string, ofProcess: Lists): NonNullable<Lists['next']> {
+    const jobs: SendJob[] = [];
+    const addAll = async () => {
+      await ofProcess.last.catch(() => {});
+      await setImmediate();
+      ofProcess.next = undefined;
+      ofProcess.last = added;
+      for (let from = 0; from < jobs.length; from += MAX_SENDS_PER_JOB)
+        await add(processId, jobs.slice(from, from + MAX_SENDS_PER_JOB));
+    };
+    const added = addAll();
+    const forget = () => {
+      if (ofProcess.last === added && !ofProcess.next) lists.delete(processId);
+    };
+    added.then(forget, forget);
+    return { jobs, added };
+  }
+
   return {
     async addSend(processId, job, { again } = { again: false }) {
-      refuseWhileAway(connection);
-      const handle = await open(processId);
-      try {
-        const id = again ? {} : { jobId: job.messageId };
-        await handle.queue.add('send', job, { ...id, priority: PRIORITIES[job.priority] });
-      } catch (error) {
-        // A handle whose first steps failed stays broken for ever: after any failure the next call makes another.
-        if (handles.get(processId) === handle) handles.delete(processId);
-        throw error;
-      }
+      if (again || job.priority === 'otp') await add(processId, [job], { again });
+      else await gather(processId, job);
     },
     async close() {
+      await Promise.allSettled([...lists.values()].map(({ last, next }) => next?.added ?? last));
       await Promise.all([...handles.values()].map(({ queue }) => queue.close()));
       handles.clear();
     },

@@ -1,4 +1,5 @@
-import type { SendJob } from '@gateway/contracts/jobs';
+import { setImmediate } from 'node:timers/promises';
+import { MAX_SENDS_PER_JOB, type SendJob } from '@gateway/contracts/jobs';
 import { queueName, queuePrefix, queuesKey } from '@gateway/contracts/redis-keys';
 import { type Consumer, createConsumer, type JobHandlers } from '@gateway/queue/consumer';
 import { createProducer, type Producer } from '@gateway/queue/producer';
@@ -30,13 +31,20 @@ describe('the queue of a process', () => {
   });
 
   const queues = () => ({ connection: space.clients.commands, space: space.store.space });
-  function consume(send: JobHandlers['send'], { processId = PROCESS, concurrency = 10 } = {}): void {
+  const allOf =
+    (send: JobHandlers['send']): JobHandlers['sends'] =>
+    async ({ sends }) =>
+      void (await Promise.all(sends.map(send)));
+  function consume(
+    send: JobHandlers['send'],
+    { processId = PROCESS, concurrency = 10, sends = allOf(send) } = {},
+  ): void {
     const logger = {
       ...createLogger({ service: 'test', level: 'error' }),
       error: (_line: string, { error }: { error?: Error }) => void errors.push(error!.message),
     };
     consumers.push(
-      createConsumer({ ...queues(), processId, handlers: { send }, concurrency, logger: logger as never }),
+      createConsumer({ ...queues(), processId, handlers: { send, sends }, concurrency, logger: logger as never }),
     );
   }
   const job = (n: number, device = 'phone-1'): SendJob => ({
@@ -55,6 +63,44 @@ describe('the queue of a process', () => {
     consume(async ({ device, messageId }) => void seen.push(`${device} ${messageId.at(-1)}`));
     await eventually(async () => seen.length === 3 && (await bullQueue().getJobs()).length === 0);
     expect(seen).to.deep.equal(['phone-1 1', 'phone-1 2', 'phone-2 3']);
+  });
+
+  it('tells of lists that were accepted in one moment by few jobs, of each once, and of a code by its own', async () => {
+    const told: string[] = [];
+    const note = async ({ messageId }: SendJob) => void told.push(messageId);
+    const lists = Array.from({ length: 2 * MAX_SENDS_PER_JOB + 1 }, (_, n) => job(n, `phone-${n % 3}`));
+    const code = job(999);
+    await Promise.all([
+      ...lists.map((list) => producer.addSend(PROCESS, list)),
+      producer.addSend(PROCESS, { ...code, priority: 'otp' }),
+    ]);
+    expect((await bullQueue().getJobs()).map(({ name }) => name).sort()).to.deep.equal([
+      'send',
+      'send',
+      'sends',
+      'sends',
+    ]);
+    consume(note, { concurrency: 1 });
+    await eventually(() => told.length === lists.length + 1);
+    expect(told[0], 'the code is first').to.equal(code.messageId);
+    expect(told.slice(1).sort()).to.deep.equal(lists.map(({ messageId }) => messageId));
+    expect(errors).to.deep.equal([]);
+  });
+
+  it('tells of a list that comes while a job is being added by the next one', async () => {
+    const first = add(1);
+    // From the next turn of the event loop on it is on its way.
+    for (let turn = 0; turn < 2; turn++) await setImmediate();
+    await Promise.all([first, add(2), add(3)]);
+    const names = (await bullQueue().getJobs()).map(({ name }) => name);
+    expect(names.sort()).to.deep.equal(['send', 'sends']);
+  });
+
+  it('adds what it was told before it closes', async () => {
+    const added = [add(1), add(2)];
+    await producer.close();
+    await Promise.all(added);
+    expect(await bullQueue().getJobs()).to.have.length(1);
   });
 
   it('passes on what is asked for again while the first job is stuck with a worker that never heard of it', async () => {

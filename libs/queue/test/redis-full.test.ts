@@ -30,7 +30,10 @@ describe('the queue of a process in a full Redis', () => {
     const consumer = createConsumer({
       ...{ connection, space: store.space, processId: PROCESS, concurrency: 2 },
       logger: { ...createLogger({ service: 'test', level: 'error' }), warn: () => {} },
-      handlers: { send: async ({ messageId }) => void seen.push(messageId) },
+      handlers: {
+        send: async ({ messageId }) => void seen.push(messageId),
+        sends: () => Promise.reject(new Error('each was added alone')),
+      },
     });
     await eventually(() => seen.length === 1);
     await producer.addSend(PROCESS, job(WOKEN));

@@ -85,7 +85,10 @@ export async function runSender(
   });
   const consumer = createConsumer({
     ...{ connection: clients.queue, space, processId, logger, concurrency: QUEUE_CONCURRENCY },
-    handlers: { send: (job) => pool.takeJob(job) },
+    handlers: {
+      send: (job) => pool.takeJob(job),
+      sends: async ({ sends }) => void (await Promise.all(sends.map((job) => pool.takeJob(job)))),
+    },
   });
   // Stopped in reverse: nothing is waited for before the devices are handed over.
   lifecycle.add('queue', consumer.close, { timeoutMs: QUEUE_CLOSE_MS });

@@ -49,7 +49,8 @@ export async function recordSend(
   try {
     const accepted = await takeIn(call, deps, { send: { ...send, trace: span.trace }, answer, repeat });
     span.note({ 'gateway.message_id': accepted.messageId });
-    await wakeOwner({ ...deps, logger }, address, { ...accepted, requestId });
+    // Not awaited: the send is promised, and an owner that is not told finds it.
+    void wakeOwner({ ...deps, logger }, address, { ...accepted, requestId });
     tellAccepted(call, send, accepted);
     span.end();
     return accepted.messageId;
