@@ -1,8 +1,12 @@
 import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { listWebhooks } from '@gateway/store/webhooks/webhooks';
+import { eventually } from '@gateway/testkit/eventually';
 import type { Page } from 'playwright-core';
-import { findBarriers, findUnspoken, overflowOf } from './browser-page.js';
+import { findBarriers, findUnspoken, type Look, overflowOf } from './browser-page.js';
 import type { TestDashboard } from './test-dashboard.js';
+
+/** Of a phone, a tablet and a desk. */
+const WIDTHS = [320, 768, 1440];
 
 /** Every page there is, with something on it after `fillConsole`. A new one belongs here. */
 export const PAGES = [
@@ -28,14 +32,40 @@ export async function openFully(page: Page, dashboard: TestDashboard, path: stri
   await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
 }
 
-/** By the path of a page, what keeps people from using it: barriers, what screen readers have no words for, and pixels that it is too wide. */
-export async function inspectPages(page: Page, dashboard: TestDashboard): Promise<Record<string, unknown>> {
+/** But for what goes on for ever, such as the dot of a state. */
+const STILL = 'document.getAnimations().every((each) => each.effect.getTiming().iterations === Infinity)';
+
+/** Turns a page that is open into another look, and waits until it is: what is on its way has the colours of what is behind it. */
+export async function turnTo(page: Page, { width, scheme }: Required<Omit<Look, 'language'>>): Promise<void> {
+  await page.setViewportSize({ width, height: 800 });
+  await page.emulateMedia({ colorScheme: scheme });
+  const isTurned = `document.documentElement.dataset.mantineColorScheme === '${scheme}' && ${STILL}`;
+  await eventually(() => page.evaluate<boolean>(isTurned), { what: 'the end of all animations' });
+}
+
+/**
+ * By the path of a page, what keeps people from using it: barriers and what screen readers have no words for, in each of these
+ * looks, and pixels that it is too wide in any width.
+ */
+export async function inspectPages(
+  page: Page,
+  dashboard: TestDashboard,
+  looks: readonly Required<Omit<Look, 'language'>>[],
+): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   for (const path of PAGES) {
     await openFully(page, dashboard, path);
-    const barriers = await findBarriers(page, { asPage: true });
-    const [unspoken, overflow] = [await findUnspoken(page), await overflowOf(page)];
-    if (barriers.length + unspoken.length > 0 || overflow > 0) found[path] = { barriers, unspoken, overflow };
+    for (const look of looks) {
+      await turnTo(page, look);
+      const barriers = await findBarriers(page, { asPage: true });
+      const unspoken = await findUnspoken(page);
+      if (barriers.length + unspoken.length > 0) found[`${path} ${Object.values(look)}`] = { barriers, unspoken };
+    }
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      const overflow = await overflowOf(page);
+      if (overflow > 0) found[`${path} ${width}`] = { overflow };
+    }
   }
   return found;
 }
