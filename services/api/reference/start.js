@@ -4,10 +4,20 @@
 const token = new URLSearchParams(location.hash.slice(1)).get('token');
 if (token !== null) history.replaceState(null, '', location.pathname);
 
+// Scalar's own colours are too faint for WCAG AA. The accent is that of the console.
+const colors = `
+  .light-mode {
+    --scalar-color-2: #565f6b; --scalar-color-3: #5f6873; --scalar-color-accent: #0f6b5c; --scalar-color-green: #0a6c43;
+    --scalar-color-red: #b42318; --scalar-color-yellow: #855000; --scalar-color-orange: #9a4a00; --scalar-color-blue: #0b5cad;
+  }
+  .dark-mode { --scalar-color-3: #9aa4b2; --scalar-color-accent: #45b99e; --scalar-color-red: #ff8f85; }
+`;
+
 globalThis.Scalar.createApiReference('#reference', {
   url: document.querySelector('#reference').dataset.url,
   // Nothing is loaded from elsewhere, and nothing is told to anyone; the page's Content-Security-Policy allows neither.
   withDefaultFonts: false,
+  customCss: colors,
   telemetry: false,
   agent: { disabled: true, hideAddApi: true },
   mcp: { disabled: true },

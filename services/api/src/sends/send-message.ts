@@ -66,11 +66,8 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
       'videos and audio, and a small preview of images, also when they are sent as documents (JPEG, PNG, WebP and GIF up to 16 ' +
       'megapixels, if it can be made within five seconds; the file is sent in any case). Audio is shown as audio, not as a ' +
       'voice message.',
-    example: {
-      to: ['447700900123', '447700900124'],
-      text: 'Our offer, as promised',
-      attachment: { type: 'document', url: 'https://example.com/offer.pdf' },
-    },
+    // The reference fills it in for those who try it: it works as it is.
+    example: { to: ['447700900123', '447700900124'], text: 'Our offer, as promised' },
     answer: {
       status: 202,
       description: 'Accepted: the message will be sent even if this service restarts now.',

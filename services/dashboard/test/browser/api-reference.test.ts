@@ -1,29 +1,16 @@
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { expect } from 'chai';
 import { linkDevice } from '../../../api/test/support/device-owner.js';
-import { startTestApi, type TestApi } from '../../../api/test/support/test-api.js';
-import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
-import { startTestDashboard, type TestDashboard } from '../support/test-dashboard.js';
+import { BUILT_PAGE, findBarriers, overflowOf, useBrowser } from '../support/browser-page.js';
+import { useTestDashboard } from '../support/test-dashboard.js';
 
 describe('the reference of the API', () => {
   const browser = useBrowser();
-  let space: RedisSpace;
-  let api: TestApi;
-  let dashboard: TestDashboard;
-  before(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-    dashboard = await startTestDashboard(space, { apiUrl: api.origin, pageFolder: BUILT_PAGE });
-    await linkDevice(space.store, { workspace: 'main', device: 'default' });
-  });
-  after(async () => {
-    await dashboard.close();
-    await api.close();
-    await space.close();
-  });
+  const stage = useTestDashboard({ pageFolder: BUILT_PAGE, api: {} });
+  before(() => linkDevice(stage.space.store));
 
   it('tries the API out with a token that was just made, and asks nothing of anyone else', async () => {
-    const page = await browser.open(dashboard, '/settings/api');
+    const page = await browser.open(stage.dashboard, '/settings/api');
     await page.getByRole('button', { name: 'Create token' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('reference');
     await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click();
@@ -37,21 +24,48 @@ describe('the reference of the API', () => {
     reference.on('console', (message) => {
       if (message.type() === 'error') wrong.push(message.text());
     });
-    await reference.getByText('Show the connection status').first().click();
-    await reference.getByRole('button', { name: /Test Request.*get \/status/s }).click();
-    const answered = reference.waitForResponse((response) => response.url().endsWith('/status'));
-    await reference
-      .getByRole('button', { name: /^Send\b/ })
-      .first()
-      .click();
-    expect((await answered).status()).to.equal(200);
-    expect((await answered).request().headers().authorization).to.equal(`Bearer ${token}`);
+    const tryOut = async (title: string, request: RegExp, path: string) => {
+      await reference.getByText(title).first().click();
+      await reference.getByRole('button', { name: request }).click();
+      const answered = reference.waitForResponse((response) => response.url().endsWith(path));
+      await reference
+        .getByRole('button', { name: /^Send\b/ })
+        .first()
+        .click();
+      const answer = await answered;
+      expect(answer.request().headers().authorization).to.equal(`Bearer ${token}`);
+      await reference.keyboard.press('Escape');
+      return answer;
+    };
+    const status = await tryOut('Show the connection status', /Test Request.*get \/status/s, '/status');
+    expect(status.status()).to.equal(200);
+    const send = await tryOut('Send a message to one recipient', /Test Request.*post \/send/s, '/send');
+    expect(send.status()).to.equal(202);
+    const { sends } = await listSends(stage.space.store, 'main', { limit: 2 });
+    expect(sends.map(({ send }) => send.messageId)).to.deep.equal([(await send.json()).messageId]);
     expect(reference.url()).not.to.include(token);
     expect(wrong).to.deep.equal([]);
-    const foreign = asked.filter((url) => !url.startsWith(api.origin) && !url.startsWith(dashboard.origin));
+    const foreign = asked.filter((url) => !url.startsWith(stage.api.origin) && !url.startsWith(stage.dashboard.origin));
     expect(foreign.filter((url) => !url.startsWith('data:'))).to.deep.equal([]);
     expect(asked.join()).not.to.include(token);
     // The console has seen it.
     await page.getByText('It works: the first request has arrived.').waitFor();
+  });
+
+  it('has no barrier that axe finds, and fits, whatever the screen', async () => {
+    const page = await browser.open(stage.dashboard, '/sign-in');
+    for (const [width, colorScheme] of [
+      [320, 'dark'],
+      [768, 'light'],
+      [1440, 'light'],
+      [1440, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      await page.goto(`${stage.api.origin}/api/messenger/v1/docs`);
+      await page.getByRole('heading', { name: 'Link an account' }).first().waitFor();
+      expect(await findBarriers(page, { asPage: false }), `${width} ${colorScheme}`).to.deep.equal([]);
+      expect(await overflowOf(page), `${width}`).to.be.at.most(0);
+    }
   });
 });
