@@ -34,6 +34,8 @@ describe('the reference of the API', () => {
         .click();
       const answer = await answered;
       expect(answer.request().headers().authorization).to.equal(`Bearer ${token}`);
+      // Shown: before that, to close is to cancel.
+      await reference.getByText(`${answer.status()} ${answer.statusText()}`).first().waitFor();
       await reference.keyboard.press('Escape');
       return answer;
     };
