@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect } from 'node:net';
 import type { HttpServer } from '@gateway/api/http/http-server';
-import { StartSlices } from '@gateway/api/http/start-slices';
+import { StartSlices } from '@gateway/runtime/http/start-slices';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { startPlainServer } from './support/start-plain-server.js';

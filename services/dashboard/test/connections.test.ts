@@ -4,6 +4,8 @@ import { type HttpServer, type HttpServerOptions, startHttpServer } from '@gatew
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
+const REQUEST = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n';
+
 describe('connections of the console', () => {
   const sockets: Socket[] = [];
   let server: HttpServer | undefined;
@@ -17,15 +19,15 @@ describe('connections of the console', () => {
   }
 
   /** Asks so many times, without waiting for answers. */
-  function ask(requests: number): { socket: Socket; text: () => string } {
-    const socket = connect(server!.port, '127.0.0.1');
+  function ask(requests: number, localAddress = '127.0.0.1'): { socket: Socket; text: () => string } {
+    const socket = connect({ port: server!.port, host: '127.0.0.1', localAddress });
     sockets.push(socket);
     let text = '';
     socket.on('error', () => {});
     socket.on('data', (piece) => {
       text += piece;
     });
-    socket.write('GET / HTTP/1.1\r\nHost: here\r\n\r\n'.repeat(requests));
+    socket.write(REQUEST.repeat(requests));
     return { socket, text: () => text };
   }
 
@@ -43,6 +45,33 @@ describe('connections of the console', () => {
     const many = ask(500);
     await eventually(() => many.socket.closed);
     expect(begun).to.equal(16);
+  });
+
+  it('are answered in turn with those of other addresses, a few in each turn of the event loop', async () => {
+    const begun: string[] = [];
+    let inThisTurn = 0;
+    let mostInTurn = 0;
+    await start((req, res) => {
+      // Of two turns, where this is told of the end of one late.
+      const endTurn = () => {
+        inThisTurn = 0;
+      };
+      if (inThisTurn === 0) setImmediate(() => setImmediate(endTurn));
+      mostInTurn = Math.max(mostInTurn, ++inThisTurn);
+      begun.push(req.socket.remoteAddress!);
+      const until = performance.now() + 1;
+      while (performance.now() < until);
+      res.end('x');
+    });
+    const many = Array.from({ length: 100 }, () => ask(1, '127.0.0.2'));
+    const one = ask(1);
+    await eventually(() => [one, ...many].every(({ text }) => countAnswers(text()) === 1));
+    begun.length = 0;
+    mostInTurn = 0;
+    for (const { socket } of [...many, one]) socket.write(REQUEST);
+    await eventually(() => [one, ...many].every(({ text }) => countAnswers(text()) === 2));
+    expect(mostInTurn).to.be.below(30);
+    expect(begun.indexOf('127.0.0.1'), 'how many came before the one of another address').to.be.below(30);
   });
 
   it('tell each request that its caller is gone, also those that waited for the answers to others', async () => {

@@ -11,13 +11,13 @@ import type { Duplex } from 'node:stream';
 import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
 import { takeOrMakeRequestId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
+import { noteAccepted, StartSlices } from '@gateway/runtime/http/start-slices';
 import { sendAnswer } from '../sends/send-answer.js';
 import type { AddressWindows } from './address-windows.js';
 import { breakBody } from './body/broken-bodies.js';
 import { dropRest } from './body/drop-rest.js';
 import { addressOf, Connections } from './connections.js';
 import { MAX_HEADER_LINES } from './parser-bounds.js';
-import { noteAccepted, StartSlices } from './start-slices.js';
 
 export interface HttpServerOptions {
   host: string;

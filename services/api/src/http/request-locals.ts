@@ -1,9 +1,9 @@
 import { ApiError } from '@gateway/runtime/errors';
+import { StartSlices } from '@gateway/runtime/http/start-slices';
 import type { DeviceState } from '@gateway/store/devices/device-state';
 import type { ApiToken } from '@gateway/store/workspace/api-tokens';
 import type { Response } from 'express';
 import type { BodyAccount, BodyBudget } from './body/body-budget.js';
-import { StartSlices } from './start-slices.js';
 
 /** What the checks found out about a request on its way through. Fields have their places from the start: that is cheaper to write to. */
 export class RequestLocals {

@@ -14,6 +14,11 @@ interface Connection {
   unreadChecks: number;
 }
 
+/** Where a connection comes from; of IPv6 the network. */
+export function addressOf({ remoteAddress = '' }: Socket): string {
+  return ipKeyGenerator(remoteAddress);
+}
+
 /** Closes connections of an address that has enough, those that ask without waiting, and those that leave answers unread. */
 export class ConnectionBounds {
   readonly #open = new Map<Socket, Connection>();
@@ -42,7 +47,7 @@ export class ConnectionBounds {
   }
 
   #admit(socket: Socket, maxPerAddress: number): void {
-    const address = ipKeyGenerator(socket.remoteAddress ?? '');
+    const address = addressOf(socket);
     const theirs = this.#ofAddress.get(address) ?? 0;
     if (theirs >= maxPerAddress) return void socket.destroy();
     this.#ofAddress.set(address, theirs + 1);

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ConnectionBounds } from './connection-bounds.js';
+import { StartSlices } from '@gateway/runtime/http/start-slices';
+import { addressOf, ConnectionBounds } from './connection-bounds.js';
 
 export interface HttpServer {
   port: number;
@@ -37,7 +38,12 @@ export async function startHttpServer(
   server.maxHeadersCount = MAX_HEADERS;
   server.maxConnections = MAX_CONNECTIONS;
   const bounds = new ConnectionBounds(server, { maxPerAddress, unreadMs });
-  server.on('request', (req, res) => bounds.begin(req, res) && app(req, res));
+  const slices = new StartSlices();
+  server.on('request', (req, res) => {
+    if (!bounds.begin(req, res)) return;
+    // Its caller may be gone by then.
+    slices.run(addressOf(req.socket), () => res.closed || app(req, res));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port }, () => {

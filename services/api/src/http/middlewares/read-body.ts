@@ -2,6 +2,7 @@ import { MIMEType } from 'node:util';
 import { LIMITS } from '@gateway/contracts/limits';
 import { PieceCount } from '@gateway/runtime/bytes/piece-count';
 import { ApiError } from '@gateway/runtime/errors';
+import { StartSlices } from '@gateway/runtime/http/start-slices';
 import type { Request, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import { SMALL_BODY_BYTES } from '../body/body-budget.js';
@@ -12,7 +13,6 @@ import { leaveToReader } from '../body/unread-bodies.js';
 import type { Endpoint } from '../endpoint.js';
 import type { KnownTokens } from '../known-tokens.js';
 import { accountOf, endedEarly, inTurn, isOver, localsOf } from '../request-locals.js';
-import { StartSlices } from '../start-slices.js';
 import { checkScope } from './require-scope.js';
 import type { Step } from './step.js';
 

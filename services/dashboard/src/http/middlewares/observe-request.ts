@@ -18,7 +18,9 @@ export function observeRequest({ clock, logger, metrics }: DashboardDeps): Reque
       const status = res.writableFinished ? res.statusCode : 499;
       metrics.requestSeconds.observe({ method: req.method, route, status_code: String(status) }, durationMs / 1000);
       const fields = { requestId, method: req.method, route, status, durationMs: Math.round(durationMs) };
-      logger.info('console request answered', { ...fields, user: user?.name });
+      // As often as strangers like, who learn and change nothing by it.
+      const isFlood = user === undefined && (route === '/me' || status === 429);
+      (isFlood ? logger.debug : logger.info)('console request answered', { ...fields, user: user?.name });
     });
     next();
   };
