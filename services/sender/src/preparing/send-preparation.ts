@@ -50,7 +50,7 @@ export class SendPreparation {
   /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
   lookAhead(session: MessengerSession, { otpOnly }: { otpOnly: boolean }): void {
     const limit = this.lookUpLimit();
-    for (const send of this.deps.sends.inTurn()) {
+    for (const send of this.deps.sends.inTurn(({ mayWait }) => mayWait)) {
       if ((otpOnly || this.lookedUp >= MAX_BATCHES * limit) && send.record.priority !== 'otp') return;
       const batch = send.takeForLookUp(limit, this.deps.clock.nowMs());
       if (batch.length === 0) continue;
@@ -200,8 +200,8 @@ export class SendPreparation {
 
   /** Files go to the network while recipients are looked up; one upload serves them all. */
   startUploads(session: MessengerSession): void {
-    for (const send of this.deps.sends.inTurn()) {
-      if (!send.mayUpload(this.deps.clock.nowMs())) continue;
+    const nowMs = this.deps.clock.nowMs();
+    for (const send of this.deps.sends.inTurn((each) => each.mayUpload(nowMs))) {
       send.file.uploading = true;
       void this.upload(session, send)
         .catch((error: unknown) => this.deps.onFailed(toError(error)))

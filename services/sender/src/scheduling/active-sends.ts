@@ -178,7 +178,7 @@ export class ActiveSends {
   }
 
   get nextAlone(): WorkItem | undefined {
-    return this.inTurn().find((send) => send.hasAlone)?.nextAlone;
+    return this.inTurn(({ hasAlone }) => hasAlone)[0]?.nextAlone;
   }
 
   /** Adds its recipients to these. */
@@ -186,16 +186,18 @@ export class ActiveSends {
     for (const send of this.active.values()) for (const place of ACTIVE_PLACES) counts[place] += send.count(place);
   }
 
-  /** OTPs first, then the lists, each behind those that had their turn before, and behind those less suspect. */
-  inTurn(): SendProgress[] {
-    const sends = [...this.active.values()];
-    const lists = sends.filter((send) => !isOtp(send)).sort((a, b) => a.suspicion - b.suspicion);
-    return [...sends.filter(isOtp), ...lists];
+  /** Of these, OTPs first, then the lists, each behind those that had their turn before, and behind those less suspect. */
+  inTurn(isWanted: (send: SendProgress) => boolean = () => true): SendProgress[] {
+    const sends: SendProgress[] = [];
+    for (const send of this.active.values()) if (isWanted(send)) sends.push(send);
+    return sends.sort((a, b) =>
+      isOtp(a) || isOtp(b) ? Number(isOtp(b)) - Number(isOtp(a)) : a.suspicion - b.suspicion,
+    );
   }
 
   /** The message whose turn it is. It stays where it is until it is taken. */
   next({ otpOnly = false } = {}): WorkItem | undefined {
-    const send = this.inTurn().find(({ hasReady }) => hasReady);
+    const [send] = this.inTurn(({ hasReady }) => hasReady);
     return send && (isOtp(send) || !otpOnly) ? send.nextReady : undefined;
   }
 

@@ -73,8 +73,15 @@ export class Places {
     return place === 'inFlight' ? this.inFlight : this.queues[place].length;
   }
 
+  /** Some are neither settled nor held. Asked for each send at each message. */
+  get hasWork(): boolean {
+    const { waiting, ready, alone, pausing } = this.queues;
+    return this.inFlight + waiting.length + ready.length + alone.length + pausing.length > 0;
+  }
+
   /** To the end of their new place, or before all others there. */
   move(indices: readonly number[], to: Place, { first = false } = {}): void {
+    if (indices.length === 0) return;
     const left = new Set<Place>();
     const moved = indices.filter((index) => {
       const from = this.of(index);

@@ -124,12 +124,12 @@ export class SendProgress {
   }
 
   get isDone(): boolean {
-    return !this.hasWork && this.places.count('held') === 0;
+    return !this.places.hasWork && this.places.count('held') === 0;
   }
 
   /** Only held recipients are left. */
   get isHeld(): boolean {
-    return !this.hasWork && this.places.count('held') > 0;
+    return !this.places.hasWork && this.places.count('held') > 0;
   }
 
   /** All remaining recipients wait for the end of a pause, or of a restriction. */
@@ -146,10 +146,6 @@ export class SendProgress {
     const nextMs = this.file.isLacking ? this.file.notBeforeMs : firstMs;
     if (nextMs <= nowMs) return undefined;
     return { untilMs: Math.max(nextMs, lastMs), attempts, uploadAttempts: this.file.attempts };
-  }
-
-  private get hasWork(): boolean {
-    return this.count('waiting', 'ready', 'alone', 'pausing', 'inFlight') > 0;
   }
 
   /** How many of its recipients are in these places. */
@@ -185,7 +181,12 @@ export class SendProgress {
   }
 
   mayUpload(nowMs: number): boolean {
-    return this.file.isDue(nowMs) && this.hasWork;
+    return this.file.isDue(nowMs) && this.places.hasWork;
+  }
+
+  /** Some of its recipients may have to be looked up, now or after a pause. */
+  get mayWait(): boolean {
+    return this.places.count('waiting') + this.places.count('pausing') > 0;
   }
 
   /** Takes up to `limit` recipients to look up, unless enough are ready. */
@@ -233,7 +234,6 @@ export class SendProgress {
     return this.places.count('held') > 0;
   }
 
-  /** Of those who are held. */
   heldNumbers(): string[] {
     return this.places.in('held').map((index) => this.numbers.of(index));
   }
