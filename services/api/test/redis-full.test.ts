@@ -49,9 +49,13 @@ describe('the API and how full Redis is', () => {
     expect(headers.get('retry-after')).to.equal('30');
   }
 
-  it('takes lists up to 85 %, and one-time passwords and opt-outs up to 95 %', async () => {
+  it('takes sends and checks of contacts up to 85 %, and one-time passwords and opt-outs up to 95 %', async () => {
     await redis.fillTo(0.87);
     expectRefused(await send('447700900001'));
+    // Not 400: nothing is fetched for what has no room.
+    const attachment = { type: 'document', url: 'http://127.0.0.1/' };
+    expectRefused(await api.call('POST', '/send', { json: { to: '447700900001', attachment } }));
+    expectRefused(await api.call('POST', '/contacts/check', { json: { phones: ['447700900001'] } }));
     expect((await otp()).status).to.equal(202);
     expect((await optOut()).status).to.equal(200);
     await redis.fillTo(0.96);

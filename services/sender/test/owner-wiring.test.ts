@@ -4,6 +4,8 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { systemClock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
+import { contain, containerOf } from '@gateway/runtime/process/contain';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
 import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
@@ -41,6 +43,10 @@ describe('the owner of a device', () => {
   let owner: DeviceOwner;
   /** The next owner, which counts as lasting after so long. */
   let start: (lastedMs?: number) => Promise<void>;
+  /** Of all devices of the process. */
+  let openings: PQueue;
+  /** What gets the uncaught errors of the socket. */
+  let ofSocket: ReturnType<typeof containerOf>;
   /** How far the clock of the process is ahead. */
   let aheadMs = 0;
   /** Stands between the owner and each step in Redis. */
@@ -71,6 +77,7 @@ describe('the owner of a device', () => {
     const store = { ...space.store, run };
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
     // Its beat is not started: nothing but the gates themselves may notice that the ownership is over.
+    openings = new PQueue({ concurrency: 1 });
     keeper = new SessionKeeper({ store, clock, logger, owner: `owner-${Date.now()}`, ttlMs: TTL_MS });
     start = async (lastedMs = LASTED_MS) => {
       ownership = (await keeper.acquire(device.address))!;
@@ -82,10 +89,13 @@ describe('the owner of a device', () => {
             url: simulator.socketUrl,
             trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
           },
-          openSession,
+          openSession: (options) => {
+            ofSocket = containerOf();
+            return openSession(options);
+          },
           clientVersion: new ClientVersion({ store, logger, clock }),
           ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000 },
-          ...{ uploads: new PQueue(), openings: new PQueue(), memory: new MemoryBudget() },
+          ...{ uploads: new PQueue(), openings, memory: new MemoryBudget() },
           lastedMs,
         },
         ownership,
@@ -217,6 +227,28 @@ describe('the owner of a device', () => {
   it('ends the suspicion against a device when it has held for a while', async () => {
     await eventually(async () => (await readStarts(space.store, device.address)) === 0, { timeoutMs: 5_000 });
     expect(owner.state).to.equal('open');
+  });
+
+  it('ends for an uncaught error of its socket, whoever had the turn to open one before it', async () => {
+    await owner.handOver();
+    const turn = defer<void>();
+    const ofOthers: Error[] = [];
+    const other = contain(
+      (error) => void ofOthers.push(error),
+      () => openings.add(() => turn.promise),
+    );
+    const started = start();
+    await eventually(() => openings.size === 1);
+    turn.resolve();
+    await Promise.all([other, started]);
+    ofSocket!(new Error('thrown in a callback'));
+    await eventually(() => owner.state === 'ended');
+    expect(ofOthers).to.deep.equal([]);
+  });
+
+  it('ends as soon as its ownership is lost, with nothing to write that would be refused', async () => {
+    await keeper.stop();
+    await eventually(() => owner.state === 'ended', { timeoutMs: 3_000 });
   });
 
   it('puts nothing on the wire once its ownership may be another one’s', async () => {

@@ -163,9 +163,10 @@ describe('the steward of shards', () => {
     });
     await cancelSend(space.store, address, messageId);
     const { releasedBlobs } = deviceKeys(space.store.space, address);
-    expect(await space.store.redis.exists(releasedBlobs)).to.equal(1);
-    await start();
     const { due } = shardKeys(space.store.space, shardOf(address));
+    expect(await space.store.redis.exists(releasedBlobs)).to.equal(1);
+    expect(await space.store.redis.zcount(due, 0, Date.now()), 'not only once the shard is mended').to.equal(1);
+    await start();
     await eventually(async () => (await space.store.redis.exists(releasedBlobs, due)) === 0, soon);
   });
 
