@@ -1,7 +1,7 @@
 import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { expect } from 'chai';
 import { linkDevice } from '../../../api/test/support/device-owner.js';
-import { BUILT_PAGE, findBarriers, overflowOf, useBrowser } from '../support/browser-page.js';
+import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
 describe('the reference of the API', () => {
@@ -52,22 +52,5 @@ describe('the reference of the API', () => {
     expect(asked.join()).not.to.include(token);
     // The console has seen it.
     await page.getByText('It works: the first request has arrived.').waitFor();
-  });
-
-  it('has no barrier that axe finds, and fits, whatever the screen', async () => {
-    const page = await browser.open(stage.dashboard, '/sign-in');
-    for (const [width, colorScheme] of [
-      [320, 'dark'],
-      [768, 'light'],
-      [1440, 'light'],
-      [1440, 'dark'],
-    ] as const) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.emulateMedia({ colorScheme });
-      await page.goto(`${stage.api.origin}/api/messenger/v1/docs`);
-      await page.getByRole('heading', { name: 'Link an account' }).first().waitFor();
-      expect(await findBarriers(page, { asPage: false }), `${width} ${colorScheme}`).to.deep.equal([]);
-      expect(await overflowOf(page), `${width}`).to.be.at.most(0);
-    }
   });
 });

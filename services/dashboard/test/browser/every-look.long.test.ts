@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { BUILT_PAGE, findBarriers, useBrowser } from '../support/browser-page.js';
+import { BUILT_PAGE, findBarriers, overflowOf, useBrowser } from '../support/browser-page.js';
 import { fillConsole } from '../support/fill-console.js';
 import { inspectPages, openFully, turnTo } from '../support/inspect-pages.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
@@ -54,4 +54,16 @@ describe('every page of the console, in every look', () => {
       expect(barriers).to.deep.equal([]);
     });
   }
+
+  it('has none in the reference of the API, whose headings are those of its program', async () => {
+    const page = await browser.open(stage.dashboard, '/sign-in');
+    for (const look of [{ scheme: 'light', width: 768 }, ...SCHEMES, { scheme: 'dark', width: 1440 }] as const) {
+      await page.setViewportSize({ width: look.width, height: 800 });
+      await page.emulateMedia({ colorScheme: look.scheme });
+      await page.goto(`${stage.api.origin}/api/messenger/v1/docs`);
+      await page.getByRole('heading', { name: 'Link an account' }).first().waitFor();
+      expect(await findBarriers(page, { asPage: false }), Object.values(look).join()).to.deep.equal([]);
+      expect(await overflowOf(page)).to.be.at.most(0);
+    }
+  });
 });
