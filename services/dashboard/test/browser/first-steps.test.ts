@@ -4,7 +4,7 @@ import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { scanCodes } from '@gateway/testkit/scan-codes';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
-import { BUILT_PAGE, shoot, useBrowser } from '../support/browser-page.js';
+import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
 import { startTestDashboard, type TestDashboard } from '../support/test-dashboard.js';
 
 const execute = promisify(execFile);
@@ -81,8 +81,6 @@ describe('the first steps in the console', () => {
     const phone = page.getByRole('region', { name: 'The phone of this recipient' });
     await phone.getByText('Hello, Ann!').waitFor();
     await phone.getByText('+447700900799').waitFor();
-    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
-    await shoot(page, 'phone');
     // The eighth is the one that has a simulated phone scan.
     expect(await page.evaluate('[window.clicks, window.fields.size]')).to.deep.equal([7, 2]);
 

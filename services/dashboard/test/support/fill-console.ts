@@ -17,14 +17,14 @@ const ORDER = { text: 'Your order is ready.' };
 const inMain = (device: string) => ({ workspace: 'main', device });
 
 /** A shop with five accounts, in all states, an hour of messages, and what one has made of settings in that time. */
-export async function fillShop(store: Store): Promise<void> {
+export async function fillShop(store: Store, { everyMinutes = 2 } = {}): Promise<void> {
   const connect = async (device: string, phone: string, name: string, more: Partial<ObservedState> = {}) => {
     const owner = await linkDevice(store, inMain(device));
     await owner.observe({ status: 'connected', phone, name, ...more }, 'linked');
     return owner;
   };
   const books = await connect('default', '447700900100', 'Harbour Books');
-  for (let minute = 58; minute > 0; minute -= 2) {
+  for (let minute = 58; minute > 0; minute -= everyMinutes) {
     const count = 30 + 25 * Math.sin(minute / 6) + (minute % 5) * 4;
     const nowMs = Date.now() - minute * 60_000;
     await makeSend(store, books, { ...ORDER, count: Math.round(count), share: minute % 4 ? 1 : 0.6, nowMs });
@@ -32,7 +32,9 @@ export async function fillShop(store: Store): Promise<void> {
   await makeSend(store, books, { ...ORDER, count: 40, finishAtMs: Date.now() - 360_000 });
   const withdrawn = await makeSend(store, books, { text: 'Closed today.', count: 75, share: 0.2 });
   await cancelSend(store, inMain('default'), withdrawn);
-  await makeSend(store, books, { count: 3_000, text: 'We are open on Sunday, with readings from four.' });
+  // Too much for a picture of the last hour.
+  const nowMs = Date.now() - 1.1 * HOUR_MS;
+  await makeSend(store, books, { count: 3_000, text: 'We are open on Sunday, with readings from four.', nowMs });
   await connect('deliveries', '447700900101', 'Harbour Deliveries', { reason: 'awaiting_backlog' });
   const events = await connect('events', '447700900102', 'Harbour Events');
   const lock = { sinceMs: Date.now() - HOUR_MS, untilMs: Date.now() + 5.5 * HOUR_MS };
@@ -82,7 +84,7 @@ export async function fillConsole(store: Store): Promise<void> {
     ...{ url: 'https://hooks.example.com/x', settings: { description: name, devices: ['hostile'] } },
     ...{ answers: [200, 500], isFailing: true, parked: 2 },
   });
-  await fillShop(store);
+  await fillShop(store, { everyMinutes: 16 });
   const owner = await linkDevice(store, inMain('hostile'));
   await owner.observe({ status: 'connected', phone: '447700900123', name }, 'linked');
   await makeSend(store, owner, { count: 50, text: name });

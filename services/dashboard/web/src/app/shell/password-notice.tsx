@@ -31,7 +31,7 @@ export function PasswordNotice() {
           <Button size="compact-sm" variant="subtle" c="var(--mantine-color-text)" onClick={postpone}>
             {t('password.later')}
           </Button>
-          <Button size="compact-sm" onClick={open}>
+          <Button size="compact-sm" variant="default" onClick={open}>
             {t('password.set')}
           </Button>
         </Group>

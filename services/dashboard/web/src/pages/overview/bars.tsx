@@ -46,7 +46,7 @@ export function Bars({ bars, hours }: Pick<Overview, 'bars' | 'hours'>) {
           ))}
         </div>
         <div className={classes.scale}>
-          <span>{t('overview.seconds', { seconds: sayNumber(slowest / 1000) })}</span>
+          <span>{slowest > 1 && t('overview.seconds', { seconds: sayNumber(slowest / 1000) })}</span>
         </div>
         <div className={classes.acks}>
           {bars.map((bar, index) => (

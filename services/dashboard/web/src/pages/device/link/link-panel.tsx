@@ -43,8 +43,9 @@ export function LinkPanel({ id, view }: { id: string; view: DeviceView | undefin
           ]}
         />
         {ask.error && !isUnderWay && <Failure error={ask.error} />}
-        {isUnderWay && <LiveCode link={link} isScannedOnce={view?.reason === 'scan_again'} />}
+        {/* In front of a code that takes the rest of a screen. */}
         {isUnderWay && isSimulated && <SimulatedPhone device={id} method={method} />}
+        {isUnderWay && <LiveCode link={link} isScannedOnce={view?.reason === 'scan_again'} />}
         {!isUnderWay && method === 'qrCode' && (
           <Stack align="flex-start">
             <Text size="sm" c="dimmed">
