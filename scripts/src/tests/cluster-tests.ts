@@ -10,7 +10,7 @@ const FILES: Record<string, readonly string[]> = {
     ...['events', 'webhooks', 'workspaces'],
   ],
   'services/connection': ['connection-controller', 'owner-gone'],
-  'services/sender': ['device-owner', 'sender-pool', 'steward', 'wake-up'],
+  'services/sender': ['device-owner', 'result-writer', 'sender-pool', 'steward', 'take-ins', 'wake-up'],
 };
 const OF_ONE_SERVER = [
   'producer-outage',

@@ -130,6 +130,21 @@ describe('ResultWriter', () => {
     expect(steps).to.deep.equal(['record-results']);
   });
 
+  it('writes the others, and counts them, when one send is broken', async () => {
+    const [broken, own, last] = [await send(1), await send(1), await send(1)];
+    const { record } = sendKeys(space.store.space, address, broken.tag);
+    // Its texts are gone, which its end asks for.
+    await space.store.redis.set(record, (await space.store.redis.getBuffer(record))!.subarray(0, -20));
+    const refusal = writer.write(broken.tag, acked(0)).catch((error: unknown) => error);
+    expect(await Promise.all([writer.write(own.tag, acked(0)), writer.write(last.tag, acked(0))])).to.deep.equal([
+      'sent',
+      'sent',
+    ]);
+    expect(await refusal).to.be.instanceOf(Error);
+    const { backlog } = deviceKeys(space.store.space, address);
+    expect(await space.store.redis.get(backlog), 'messages that wait').to.equal('1');
+  });
+
   it('writes at once what a person waits for, with what came before it', async () => {
     const gatherMs = 2_000;
     writer = openWriter({ gatherMs });

@@ -1,5 +1,5 @@
 import { parseMessageId } from '@gateway/contracts/ids';
-import { shardKeys } from '@gateway/contracts/redis-keys';
+import { sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
 import { RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
 import { shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
@@ -100,6 +100,15 @@ describe('TakeIns', () => {
     const refusal = take(foreign).catch((thrown: unknown) => thrown);
     expect(await take(own)).to.deep.equal([own.messageId, ['491512'], stored('491512')]);
     expect(await refusal).to.be.instanceOf(UnknownVersionError);
+    expect(steps).to.deep.equal(['take-in-sends']);
+  });
+
+  it('reads the others when one is broken', async () => {
+    const [broken, own] = [await accept('491511'), await accept('491512')];
+    await space.store.redis.set(sendKeys(space.store.space, address, broken.tag).record, Buffer.of(RECORD_VERSION));
+    const refusal = take(broken).catch((thrown: unknown) => thrown);
+    expect(await take(own)).to.deep.equal([own.messageId, ['491512'], stored('491512')]);
+    expect(await refusal).to.be.instanceOf(Error);
     expect(steps).to.deep.equal(['take-in-sends']);
   });
 

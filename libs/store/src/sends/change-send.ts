@@ -28,7 +28,7 @@ const recordResultsStep = defineScript({
   isFenced: true,
   keys: SENDS_KEYS,
   args: { nowMs: number, '...events': mixed },
-  reply: (reply) => reply as number[][],
+  reply: (reply) => reply as (number[] | Error)[],
 });
 const cancelStep = defineScript({
   name: 'cancel-send',
@@ -102,28 +102,29 @@ export async function recordResults(
   { nowMs, ...news }: SendNews & { nowMs: number },
 ): Promise<StatusesAfter> {
   const [statuses] = await recordResultsOfSends(store, ownership, { nowMs, sends: [news] });
-  if (statuses instanceof UnknownVersionError) throw statuses;
+  if (statuses instanceof Error) throw statuses;
   return statuses ?? [];
 }
 
 /**
  * Writes what the network said of any number of sends of a device, in one step. News may come late, twice or in any order:
- * statuses only move forward. Returns for each send its statuses, or the error of one that another version of the gateway has
- * written, which is left as it is. Throws `FencedError`, having changed nothing, for a stale owner.
+ * statuses only move forward. Returns for each send its statuses, or the error of one that cannot be read:
+ * `UnknownVersionError` where another version of the gateway has written it, which is left as it is. Throws `FencedError`, having
+ * changed nothing, for a stale owner.
  */
 export async function recordResultsOfSends(
   store: Store,
   ownership: Ownership,
   { nowMs, sends }: { nowMs: number; sends: readonly SendNews[] },
   onDelivery: OnDelivery = () => {},
-): Promise<(StatusesAfter | UnknownVersionError)[]> {
+): Promise<(StatusesAfter | Error)[]> {
   const events = sends.flatMap((send, i) =>
     send.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [i + 1, recipient, part, event, errorCode]),
   );
   const tags = sends.map(({ tag }) => tag);
   const keys = keysOfSends(store, ownership.address, tags);
   const told = await recordResultsStep(store, ownership, { ...keys, nowMs, events });
-  return told.map((reply, i) => readStatuses(reply, sends[i]!, onDelivery));
+  return told.map((reply, i) => (reply instanceof Error ? reply : readStatuses(reply, sends[i]!, onDelivery)));
 }
 
 function readStatuses(

@@ -3,7 +3,7 @@
 -- libs/contracts/src/sends/statuses.ts.
 -- Output for each send: its kind, then for each event the status code of the recipient after it, -1 where there is none, and the ms
 -- from the ack to the delivery if that is what it brought, else -1; nothing when the send is gone; { -1, version } when another
--- version of the gateway has written it.
+-- version of the gateway has written it; an error when it cannot be read.
 --- @include each-send
 --- @include settle
 --- @constants QUEUED SENT DELIVERED READ FAILED CANCELLED
@@ -56,23 +56,28 @@ local function take_event(index, part, event, err)
   return r.status, to_delivery
 end
 
--- From this argument on.
-local function take_news(at)
-  local place, version = ARGV[at], open_send(tonumber(ARGV[at]))
-  local told = version and { -1, version } or { send and send.kind }
-  while ARGV[at] == place do
-    if send then
-      local status, to_delivery = take_event(tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3], tonumber(ARGV[at + 4]))
-      told[#told + 1] = status
-      told[#told + 1] = to_delivery
-    end
-    at = at + EVENT_WORDS
+-- One event or more, in these arguments.
+local function take_news(first, last)
+  local version = open_send(tonumber(ARGV[first]))
+  if version then return { -1, version } end
+  if not send then return {} end
+  begin_send()
+  local told = { send.kind }
+  for at = first, last, EVENT_WORDS do
+    local status, to_delivery = take_event(tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3], tonumber(ARGV[at + 4]))
+    told[#told + 1] = status
+    told[#told + 1] = to_delivery
   end
-  if send then end_send() end
-  return told, at
+  end_send()
+  return told
 end
 
-local reply, at = {}, before_events + 1
-while at <= #ARGV do reply[#reply + 1], at = take_news(at) end
+local reply, first = {}, before_events + 1
+while first <= #ARGV do
+  local last = first
+  while ARGV[last + EVENT_WORDS] == ARGV[first] do last = last + EVENT_WORDS end
+  reply[#reply + 1] = for_one(take_news, first, last)
+  first = last + EVENT_WORDS
+end
 save_counts()
 return reply

@@ -2,13 +2,14 @@
 -- One of a former account is cancelled, and one whose time is over, and whose content may have gone, has expired.
 -- `reads`: for each, whether its owner works with it now.
 -- Output for each: { packed send, sealed content }; nothing when nothing is left to do, or it is not to be read yet; its version when
--- another version of the gateway has written it.
+-- another version of the gateway has written it; an error when it cannot be read.
 --- @include each-send
 --- @include expire
 --- @constants OPEN
 local function take_in(place, is_read)
   local version = open_send(place)
   if version then return version end
+  begin_send()
   if not send or send.state ~= OPEN then
     redis.call('ZREM', due_key, due_entry(record_key))
     return false
@@ -22,5 +23,5 @@ local function take_in(place, is_read)
 end
 
 local reply = {}
-for place = 1, #ARGV - before_reads do reply[place] = take_in(place, ARGV[before_reads + place] == '1') end
+for place = 1, #ARGV - before_reads do reply[place] = for_one(take_in, place, ARGV[before_reads + place] == '1') end
 return reply

@@ -17,7 +17,7 @@ const takeInStep = defineScript({
   repliesBytes: true,
   keys: SENDS_AND_DEVICE,
   args: { nowMs: number, '...reads': flag },
-  reply: (reply) => reply as ([packed: Buffer, sealed: Buffer | null] | number | null)[],
+  reply: (reply) => reply as ([packed: Buffer, sealed: Buffer | null] | number | Error | null)[],
 });
 
 /** A send with all that its owner works with. */
@@ -37,22 +37,23 @@ export interface HeardSend {
 
 /**
  * Takes sends in, in one step: their owner needs no wake-up for them any more. For each `undefined` when nothing is left to do
- * for it, or it is not read, and the error of one that another version of the gateway has written. Safe to repeat. Throws
- * `FencedError` for a stale owner.
+ * for it, or it is not read, and the error of one that cannot be read: `UnknownVersionError` where another version of the gateway
+ * has written it. Safe to repeat. Throws `FencedError` for a stale owner.
  */
 export async function takeInSends(
   store: Store,
   ownership: Ownership,
   { sends, nowMs }: { sends: readonly HeardSend[]; nowMs: number },
-): Promise<(TakenSend | UnknownVersionError | undefined)[]> {
+): Promise<(TakenSend | Error | undefined)[]> {
   const tags = sends.map(({ tag }) => tag);
   const keys = keysOfSends(store, ownership.address, tags);
   const taken = await takeInStep(store, ownership, { ...keys, nowMs, reads: sends.map(({ isRead }) => isRead) });
   return taken.map((reply, i) => {
+    if (reply === null) return undefined;
+    if (reply instanceof Error) return reply;
     if (typeof reply === 'number') return new UnknownVersionError({ step: 'take-in-sends', version: String(reply) });
-    return reply
-      ? unpack(store, sendKeys(store.space, ownership.address, tags[i]!).content, tags[i]!, reply)
-      : undefined;
+    const { content } = sendKeys(store.space, ownership.address, tags[i]!);
+    return orError(() => unpack(store, content, tags[i]!, reply));
   });
 }
 
@@ -64,12 +65,12 @@ function unpack(
 ): TakenSend {
   const record: SendRecord = { tag, ...unpackHead(packed), ...unpackTexts(packed, packed) };
   const recipients = unpackPlaces(packed.subarray(HEAD_BYTES), { from: 0, count: record.total });
-  return { record, recipients, stored: sealed ? tryToOpen(store, contentKey, sealed) : undefined };
+  return { record, recipients, stored: sealed ? orError(() => openContent(store, contentKey, sealed)) : undefined };
 }
 
-function tryToOpen(store: Store, key: string, sealed: Buffer): StoredContent | Error {
+function orError<Result>(read: () => Result): Result | Error {
   try {
-    return openContent(store, key, sealed);
+    return read();
   } catch (thrown) {
     return toError(thrown);
   }

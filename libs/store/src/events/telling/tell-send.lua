@@ -55,6 +55,5 @@ local function tell_send()
   if #told_parts == 0 then return end
   local device, tag = string.match(record_key, '/([^:/]+):s:([^:]+)$')
   add_to_outbox(device, table.concat(told_parts), tag, send.kind ~= OTP and send.total > SMALL_SEND_RECIPIENTS)
-  told_parts = {}
   if send.state == CLOSED then redis.call('PEXPIREAT', record_key, tonumber(now_ms) + EVENTS_KEPT_MS, 'GT') end
 end

@@ -11,3 +11,10 @@ local function open_send(place)
   send = version and knows_version(version) and decode_head(head) or nil
   return not send and version or nil
 end
+
+-- What goes wrong with one send keeps none of the others from their turn: an error in its place.
+local function for_one(work, ...)
+  local went_well, reply = pcall(work, ...)
+  if went_well then return reply end
+  return type(reply) == 'table' and reply or redis.error_reply(reply)
+end

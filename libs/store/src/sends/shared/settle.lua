@@ -59,6 +59,11 @@ local function close_when_settled(texts)
   note_ended(texts, send.bytes, dies_at)
 end
 
+-- In front of each of several sends: what is left of one with which something went wrong is not the next one's.
+local function begin_send()
+  settled, told_parts, changes = 0, {}, {}
+end
+
 -- Writes down what has become of the send at hand: after its last change.
 local function end_send()
   erase_spent_otp()
@@ -66,7 +71,6 @@ local function end_send()
     local texts = load_texts(send)
     close_when_settled(texts)
     note(settled_of, texts.owner, settled * send.parts)
-    settled = 0
   end
   save_head(send)
   tell_send()
