@@ -70,7 +70,8 @@ const PACKAGES: Record<string, MutatedPackage> = {
     withTables: false,
   },
   fleet: { mutate: ['libs/fleet/dist/**/*.js'], tests: ['libs/fleet/test/'], withTables: false },
-  store: { mutate: ['libs/store/dist/**/*.js'], tests: ['libs/store/test/'], withTables: false },
+  // What webhooks do with it is tested where they are delivered.
+  store: { mutate: ['libs/store/dist/**/*.js'], tests: ['libs/store/test/', 'libs/webhooks/test/'], withTables: false },
   codes: {
     mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes', 'disconnect-policy'].map(
       (file) => `libs/messenger/dist/codes/${file}.js`,

@@ -1,0 +1,194 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { makeWebhookSecret, schemeOf } from '@gateway/contracts/webhooks/signature';
+import { DEFAULT_WEBHOOK_SETTINGS, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  pauseWebhook,
+  readWebhook,
+  resumeWebhook,
+  rotateSecret,
+} from '@gateway/store/webhooks/webhooks';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
+import { expect } from 'chai';
+
+const URL = 'https://example.com/hook';
+const HOUR_MS = 3_600_000;
+
+describe('the webhooks of a workspace', () => {
+  let space: RedisSpace;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  const keys = (workspace = 'main') => workspaceKeys(space.store.space, workspace);
+  const createActive = (workspace = 'main') => createActiveWebhook(space.store, URL, workspace);
+  const create = async (workspace = 'main') => {
+    const made = await createWebhook(space.store, workspace, {
+      settings: DEFAULT_WEBHOOK_SETTINGS,
+      target: { url: URL, headers: { 'x-shop': 'one' } },
+      secrets: [{ secret: makeWebhookSecret('v1') }],
+    });
+    return made === 'full' ? made : made.id;
+  };
+  const read = async (id: WebhookId, workspace = 'main') => (await readWebhook(space.store, workspace, id))!;
+  /** As deliveries leave it. */
+  const set = (id: WebhookId, fields: object, workspace = 'main') =>
+    space.store.redis.hset(keys(workspace).webhook(id), fields);
+  const failingSince = (sinceMs: number) => ({ status: 'failing', breaker: JSON.stringify({ failures: 3, sinceMs }) });
+
+  it('are unverified when they are made, sealed, and read as they were given', async () => {
+    const id = (await create()) as WebhookId;
+    const made = await read(id);
+    expect(made).to.include({ id, status: 'unverified' });
+    expect(made.target).to.deep.equal({ url: URL, headers: { 'x-shop': 'one' } });
+    expect(made.settings).to.deep.equal(DEFAULT_WEBHOOK_SETTINGS);
+    expect(made.createdAtMs).to.be.within(Date.now() - HOUR_MS, Date.now() + HOUR_MS);
+    expect(made).not.to.have.any.keys('verifiedAtMs', 'failingSinceMs');
+    const kept = JSON.stringify(await space.store.redis.hgetall(keys().webhook(id)));
+    for (const secret of ['example.com', 'x-shop', made.secrets[0]!.secret]) expect(kept).not.to.include(secret);
+    await set(id, failingSince(5));
+    expect((await read(id)).failingSinceMs).to.equal(5);
+  });
+
+  it('have the default of a setting that came later than they', async () => {
+    const id = (await create()) as WebhookId;
+    await set(id, { settings: JSON.stringify({ description: 'old' }) });
+    expect((await read(id)).settings).to.deep.equal({ ...DEFAULT_WEBHOOK_SETTINGS, description: 'old' });
+  });
+
+  it('are fifty at most in each, listed from the oldest on', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < WEBHOOK_LIMITS.maxPerWorkspace; i++) ids.push(await create());
+    expect(await create()).to.equal('full');
+    expect(await create('other'), 'of another workspace').not.to.equal('full');
+    for (const [i, id] of ids.entries()) await set(id, { createdAtMs: 1_000 - i });
+    const listed = await listWebhooks(space.store, 'main');
+    expect(listed.map(({ id }) => id)).to.deep.equal(ids.reverse());
+  });
+
+  it('are not those of another workspace, nor anything that only looks like one', async () => {
+    const id = (await create()) as WebhookId;
+    for (const [workspace, wanted] of [
+      ['other', id],
+      ['main', `${id}:attempts`],
+      ['main', 'wh_'],
+    ] as const) {
+      expect(await readWebhook(space.store, workspace, wanted)).to.equal(undefined);
+      expect(await deleteWebhook(space.store, workspace, wanted)).to.equal(false);
+      expect(await pauseWebhook(space.store, workspace, wanted)).to.equal(undefined);
+    }
+    expect(await read(id)).to.include({ status: 'unverified' });
+  });
+
+  it('must pass their test again at another place, and not for other settings', async () => {
+    const id = await createActive();
+    const before = await read(id);
+    const changed = await changeWebhook(space.store, 'main', id, { settings: { description: 'shop' } });
+    expect(changed).to.include({ status: 'active', verifiedAtMs: before.verifiedAtMs });
+    expect(changed!.settings).to.deep.equal({ ...before.settings, description: 'shop' });
+    expect(changed!.revision).not.to.equal(before.revision);
+    await set(id, failingSince(5));
+    const moved = (await changeWebhook(space.store, 'main', id, { target: { url: 'https://example.org/' } }))!;
+    expect(moved).to.include({ status: 'unverified' });
+    expect(moved).not.to.have.any.keys('verifiedAtMs', 'failingSinceMs');
+    expect(moved.target).to.deep.equal({ url: 'https://example.org/', headers: {} });
+    expect(moved.settings.description).to.equal('shop');
+  });
+
+  it('stay paused at another place, and must then pass their test', async () => {
+    const id = await createActive();
+    await pauseWebhook(space.store, 'main', id);
+    expect(await changeWebhook(space.store, 'main', id, { target: { headers: { a: 'b' } } })).to.include({
+      status: 'paused',
+    });
+    expect(await resumeWebhook(space.store, 'main', id)).to.include({ status: 'unverified' });
+  });
+
+  it('go on where they were when they are resumed, their failures forgotten; others stay as they are', async () => {
+    const id = await createActive();
+    for (const status of ['paused', 'disabled']) {
+      await set(id, { ...failingSince(5), status });
+      const resumed = (await resumeWebhook(space.store, 'main', id))!;
+      expect(resumed).to.include({ status: 'active' });
+      expect(resumed).not.to.have.property('failingSinceMs');
+    }
+    await set(id, failingSince(5));
+    const { revision } = await read(id);
+    expect(await resumeWebhook(space.store, 'main', id)).to.include({ status: 'failing', revision });
+  });
+
+  it('sign with the old secret beside the new one for a time, and with no older one', async () => {
+    const id = await createActive();
+    const [first] = (await read(id)).secrets;
+    const once = (await rotateSecret(space.store, 'main', id, { overlapHours: 24, nowMs: 1_000 }))!;
+    expect(once.secrets).to.have.length(2);
+    expect(once.secrets[0]).to.have.all.keys('secret');
+    expect(schemeOf(once.secrets[0]!.secret)).to.equal('v1');
+    expect(once.secrets[1]).to.deep.equal({ secret: first!.secret, endsAtMs: 1_000 + 24 * HOUR_MS });
+    const twice = (await rotateSecret(space.store, 'main', id, { overlapHours: 1, nowMs: 2_000 }))!;
+    expect(twice.secrets.slice(1)).to.deep.equal([{ ...once.secrets[0], endsAtMs: 2_000 + HOUR_MS }]);
+    const atOnce = (await rotateSecret(space.store, 'main', id, { overlapHours: 0, nowMs: 3_000 }))!;
+    expect(atOnce.secrets).to.have.length(1);
+  });
+
+  it('take dozens of changes at the same time, one after the other', async () => {
+    const id = await createActive();
+    const changes = Array.from({ length: 30 }, (_, i) =>
+      changeWebhook(space.store, 'main', id, { settings: { gatherSeconds: i + 1 } }),
+    );
+    const seen = await Promise.all(changes);
+    expect(seen.map((each) => each!.settings.gatherSeconds)).to.deep.equal(changes.map((_, i) => i + 1));
+  });
+
+  it('are gone with all that waits for them', async () => {
+    const id = await createActive();
+    const { webhookParked, webhookParkedDue, webhookReplays, webhookAttempts } = keys();
+    await space.store.redis.hset(webhookParked(id), 'someone', '{}');
+    await space.store.redis.zadd(webhookParkedDue(id), 1, 'someone');
+    await space.store.redis.rpush(webhookReplays(id), '{}');
+    expect(await deleteWebhook(space.store, 'main', id)).to.equal(true);
+    expect(await deleteWebhook(space.store, 'main', id), 'once more').to.equal(false);
+    const left = [keys().webhook(id), webhookParked(id), webhookParkedDue(id), webhookReplays(id), webhookAttempts(id)];
+    for (const key of left) expect(await space.store.redis.exists(key), key).to.equal(0);
+    expect(await listWebhooks(space.store, 'main')).to.deep.equal([]);
+  });
+
+  it('are counted over all workspaces: by status, who is put aside, and since when what fails or waits does', async () => {
+    const none = await surveyWebhooks(space.store);
+    expect(none).to.deep.equal({
+      byStatus: { unverified: 0, active: 0, failing: 0, paused: 0, disabled: 0 },
+      parked: 0,
+    });
+    await create();
+    const [late, told] = [await createActive(), await createActive('other')];
+    for (const [workspace, sinceMs] of [
+      ['main', 900],
+      ['other', 700],
+    ] as const) {
+      await set(await createActive(workspace), failingSince(sinceMs), workspace);
+    }
+    await set(await createActive(), { status: 'failing' });
+    await set(await createActive(), { status: 'paused', 'lane:prompt': JSON.stringify({ cursor: '0-0' }) });
+    await space.store.redis.hset(keys().webhookParked(late), { one: '{}', two: '{}' });
+    await space.store.redis.hset(keys('other').webhookParked(told), { three: '{}' });
+    const found = await surveyWebhooks(space.store);
+    expect(found).to.deep.equal({
+      byStatus: { unverified: 1, active: 2, failing: 3, paused: 1, disabled: 0 },
+      ...{ parked: 3, failingSinceMs: 700 },
+    });
+    await addOptOuts(space.store, 'main', { numbers: ['447700900001'], source: 'api', atMs: Date.now() });
+    const [entry] = (await space.store.redis.xrange(keys().eventLog, '-', '+'))[0]!;
+    const [atMs] = entry.split('-').map(Number);
+    await set(late, { 'lane:prompt': JSON.stringify({ cursor: entry }) });
+    expect(await surveyWebhooks(space.store), 'all was told').to.deep.equal(found);
+    await set(late, { 'lane:lists': JSON.stringify({ cursor: '0-0' }) });
+    expect(await surveyWebhooks(space.store)).to.deep.equal({ ...found, undeliveredSinceMs: atMs });
+  });
+});
