@@ -1,6 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { readDeviceState, requestUnlink } from '@gateway/store/devices/device-state';
 import { notePasskeyDemand } from '@gateway/store/devices/devices';
+import { revokeApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -71,6 +72,16 @@ describe('GET|POST /connect', () => {
     expect(await whenWanted('linking')).to.include({ method: 'pairingCode', phone: ACCOUNT });
     await showCode('ABCD1234');
     expect((await answer).body).to.deep.equal({ success: true, status: 'connecting', pairingCode: 'ABCD1234' });
+  });
+
+  it('shows no code to one whose token was revoked while it waited', async () => {
+    const { value, token } = await api.newToken();
+    const answer = api.call('POST', '/connect?rawQrCode=true', { token: value });
+    await whenWanted('linking');
+    await revokeApiToken(space.store, 'main', token.keyId);
+    await eventually(async () => (await api.call('GET', '/messages', { token: value })).status === 401);
+    await showCode(QR);
+    expect((await answer).status).to.equal(401);
   });
 
   it('joins the attempt that is under way: two callers, one attempt, one code', async () => {

@@ -88,6 +88,8 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     await makeDevice(store, address);
     const { outcome, attemptId } = await startLink(call, deps);
     const result = await waitForCode(call, deps, attemptId);
+    // Who has the code may link an account of theirs.
+    await call.requireToken();
     const audit = outcome === 'started' && { audit: { action: 'device.link_asked', target: address.device } as const };
     if (!('code' in result)) return { ...describeLinked(result), ...audit };
     const reason = result.scanAgain && { reason: 'scan_again' };
