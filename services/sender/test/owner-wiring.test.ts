@@ -229,7 +229,7 @@ describe('the owner of a device', () => {
     expect(owner.state).to.equal('open');
   });
 
-  it('ends for an uncaught error of its socket, whoever had the turn to open one before it', async () => {
+  it('ends for an uncaught error of its socket, also where another owner opened one just before', async () => {
     await owner.handOver();
     const turn = defer<void>();
     const ofOthers: Error[] = [];

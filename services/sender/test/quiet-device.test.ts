@@ -30,7 +30,7 @@ describe('a device that has nothing to send', () => {
     await meansToSleep(60_000);
   });
 
-  it('looks once a second while somebody waits for the end of a restriction, whose news it follows at once', async () => {
+  it('looks once a second while a person waits for the end of a restriction, whose news it follows at once', async () => {
     let lock: Restriction | undefined = {
       kind: 'reach_out_time_lock',
       untilMs: stage.clock.nowMs() + 3_600_000,

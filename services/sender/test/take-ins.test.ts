@@ -70,7 +70,7 @@ describe('TakeIns', () => {
     const inAMinute = Date.now() + 50_000;
     expect(
       [...(await dueAt()).values()].every((dueMs) => dueMs > inAMinute),
-      'nobody wakes this owner',
+      'no process wakes this owner',
     ).to.equal(true);
   });
 
