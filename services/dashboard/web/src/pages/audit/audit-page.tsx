@@ -57,7 +57,7 @@ export function AuditPage() {
                     <bdi className="mono">{target}</bdi>
                   </Table.Td>
                   <Table.Td>
-                    <Text size="xs" c="dimmed" className="ltr mono" maw={150} truncate>
+                    <Text size="xs" c="dimmed" className="ltr mono" maw={{ base: 320, sm: 110, xl: 320 }} truncate>
                       {requestId}
                     </Text>
                   </Table.Td>

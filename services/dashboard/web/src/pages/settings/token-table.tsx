@@ -59,7 +59,7 @@ function Row({ token, isChosen, onRevoke }: { token: TokenView; isChosen: boolea
   return (
     <Table.Tr ref={row} data-token={keyId} {...(isChosen && { 'aria-current': true, bg: 'var(--chosen)' })}>
       <Table.Td>
-        <Text size="sm" fw={560} maw={220} truncate>
+        <Text size="sm" fw={560} maw={{ base: 220, sm: 120, lg: 220 }} truncate>
           <bdi>{name}</bdi>
         </Text>
         <Text size="xs" c="dimmed">

@@ -82,7 +82,7 @@ function Row({ user: { name, role, hasPassword, sessions, createdAtMs }, onLink,
   return (
     <Table.Tr>
       <Table.Td>
-        <Text size="sm" fw={560} maw={260} truncate>
+        <Text size="sm" fw={560} maw={{ base: 260, sm: 140, lg: 260 }} truncate>
           <bdi>{name}</bdi>
           {isSelf && (
             <Badge size="xs" variant="default" ms={8} fw={520} tt="none">
@@ -131,7 +131,7 @@ function RoleChoice({ name, role }: { name: string; role: UserRole }) {
   return (
     <NativeSelect
       size="xs"
-      w={116}
+      w={98}
       aria-label={t('users.roleOf', { name })}
       value={isPending ? variables.role : role}
       disabled={isPending}
