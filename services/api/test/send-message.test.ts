@@ -4,6 +4,7 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { startTracing } from '@gateway/runtime/tracing/start-tracing';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { eventually } from '@gateway/testkit/eventually';
 import { startTraceCollector } from '@gateway/testkit/tracing/trace-collector';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
@@ -96,9 +97,12 @@ describe('POST /send', () => {
     expect(status).to.equal(202);
     expect(body).to.include({ recipients: 10_000, duplicates: 0 });
     expect(JSON.stringify(body).length).to.be.below(250);
-    const jobs = await space.clients.commands.keys(
-      `${queuePrefix({ prefix: space.prefix })}:${queueName('test-owner')}:msg_*`,
-    );
+    const pattern = `${queuePrefix({ prefix: space.prefix })}:${queueName('test-owner')}:msg_*`;
+    // The answer does not wait for it.
+    const jobs = await eventually(async () => {
+      const found = await space.clients.commands.keys(pattern);
+      return found.length > 0 && found;
+    });
     expect(jobs).to.have.length(1);
   });
 
