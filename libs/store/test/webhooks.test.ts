@@ -2,6 +2,7 @@ import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { makeWebhookSecret, schemeOf } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
+import { forgetInAttempts, listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import {
   changeWebhook,
   createWebhook,
@@ -158,6 +159,23 @@ describe('the webhooks of a workspace', () => {
     const left = [keys().webhook(id), webhookParked(id), webhookParkedDue(id), webhookReplays(id), webhookAttempts(id)];
     for (const key of left) expect(await space.store.redis.exists(key), key).to.equal(0);
     expect(await listWebhooks(space.store, 'main')).to.deep.equal([]);
+  });
+
+  it('keep no answer that names a person who is to be forgotten, nor one that cannot be read', async () => {
+    const id = await createActive();
+    const keep = (answer: string) => {
+      const attempt = { webhookId: 'evt_1', atMs: Date.now(), tookMs: 1, status: 500, error: null, answer };
+      return recordAttempt(space.store, 'main', id, { attempt });
+    };
+    for (const answer of ['unknown: +44 7700 900-001', '{"to":"447700900002"}', 'by 99887766554433@lid', 'no'])
+      await keep(answer);
+    await space.store.redis.hset(keys().webhookAttempts(id), 'broken', 'x');
+    const names = new Set(['447700900001', '99887766554433']);
+    expect(await forgetInAttempts(space.store, 'other', names)).to.equal(0);
+    expect(await forgetInAttempts(space.store, 'main', names)).to.equal(3);
+    expect(await forgetInAttempts(space.store, 'main', names)).to.equal(0);
+    const left = (await listAttempts(space.store, 'main', id, 10)).map(({ answer }) => answer);
+    expect(left.sort()).to.deep.equal(['', 'no', '{"to":"447700900002"}']);
   });
 
   it('are counted over all workspaces: by status, who is put aside, and since when what fails or waits does', async () => {

@@ -1,11 +1,13 @@
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { setPace } from '@gateway/store/devices/devices';
 import { openEvents } from '@gateway/store/events/open-events';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { namesOfPerson } from '@gateway/store/workspace/people';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';
+import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
 import { dumpRedis } from '../../api/test/support/find-traces.js';
 import { runCli } from './support/run-cli.js';
@@ -35,6 +37,9 @@ describe('a person whom the gateway is to forget', function () {
     const { gateway, space } = fixture;
     const [person, ...others] = makeNumbers(8, 5) as [string, ...string[]];
     await openEvents(space.store, 'main');
+    const webhook = await createActiveWebhook(space.store, 'https://example.com/');
+    const attempt = { webhookId: 'evt_1', atMs: 0, tookMs: 1, status: 500, error: null, answer: `{"to":"${person}"}` };
+    await recordAttempt(space.store, 'main', webhook, { attempt });
     await gateway.link(ACCOUNT);
     const first = await fixture.send([person, others[0]!], 'hello');
     await gateway.waitForSend(first, { queued: 0, sent: 0, delivered: 0 });
@@ -49,7 +54,7 @@ describe('a person whom the gateway is to forget', function () {
 
     const found = await forget(person);
     const removed = Object.fromEntries(found.map(({ what, removed }) => [what, removed]));
-    expect(removed).to.include({ sends: 2, recipients: 2, events: 1 });
+    expect(removed).to.include({ sends: 2, recipients: 2, events: 1, 'webhook-attempts': 1 });
     expect(removed).to.include.keys('session', 'received', 'tctoken', 'lid-mapping');
     expect(await forget(person), 'again').to.deep.equal([]);
 

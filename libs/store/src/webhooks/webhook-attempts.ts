@@ -57,3 +57,37 @@ export async function listAttempts(
     return value ? [JSON.parse(store.vault.open(value, 'webhookAttempt', `${key}/${name}`).toString())] : [];
   });
 }
+
+/**
+ * Removes the attempts whose answer names a person, as endpoints may answer with what they were told, and those that cannot be opened,
+ * which may. Answers how many those were; safe to repeat. @param names digits of numbers and of hidden identifiers.
+ */
+export async function forgetInAttempts(
+  store: Store,
+  workspace: Workspace,
+  names: ReadonlySet<string>,
+): Promise<number> {
+  const { webhooks, webhookAttempts } = workspaceKeys(store.space, workspace);
+  let removed = 0;
+  for (const id of await store.redis.smembers(webhooks)) {
+    const key = webhookAttempts(id);
+    const attempts = Object.entries(await store.redis.hgetallBuffer(key));
+    const found = attempts.filter(([name, sealed]) => mayName(store, `${key}/${name}`, { sealed, names }));
+    if (found.length > 0) removed += await store.redis.hdel(key, ...found.map(([name]) => name));
+  }
+  return removed;
+}
+
+function mayName(
+  store: Store,
+  place: string,
+  { sealed, names }: { sealed: Buffer; names: ReadonlySet<string> },
+): boolean {
+  try {
+    const { answer } = JSON.parse(store.vault.open(sealed, 'webhookAttempt', place).toString()) as WebhookAttempt;
+    const digits = answer.replaceAll(/\D/g, '');
+    return [...names].some((name) => digits.includes(name));
+  } catch {
+    return true;
+  }
+}

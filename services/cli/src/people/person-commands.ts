@@ -8,6 +8,7 @@ import { listDevices, readDevice } from '@gateway/store/devices/devices';
 import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { forgetRecipient } from '@gateway/store/sends/change-send';
 import { findSends } from '@gateway/store/sends/read-send';
+import { forgetInAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
@@ -53,8 +54,12 @@ async function forget(context: CliContext, phone: string): Promise<void> {
       report.left.push(`${device}: ${toError(thrown).message}`);
     });
   }
-  const events = await forgetInLog(store, workspace, names);
-  if (events > 0) report.findings.push({ device: '-', what: 'events', removed: events });
+  const inEvents = {
+    events: await forgetInLog(store, workspace, names),
+    'webhook-attempts': await forgetInAttempts(store, workspace, names),
+  };
+  for (const [what, removed] of Object.entries(inEvents))
+    if (removed > 0) report.findings.push({ device: '-', what, removed });
   // Not who: the log would remember what all else forgets.
   await context.record('person.forgotten');
   const { findings, left } = report;
