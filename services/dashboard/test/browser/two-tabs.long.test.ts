@@ -54,8 +54,9 @@ describe('the page of the console beside another tab, without Redis, and with wh
     await page.getByText('+447700900123').waitFor();
     // What is asked for now says why there is none.
     await page.getByRole('button', { name: 'Disconnect' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
-    await page.getByRole('alert').getByText('The service cannot do this just now.').waitFor();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Disconnect' }).click();
+    await dialog.getByRole('alert').getByText('The service cannot do this just now.').waitFor();
     await page
       .getByText(/^Request req_/)
       .first()
