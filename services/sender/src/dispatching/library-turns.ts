@@ -5,13 +5,17 @@ const MAX_AHEAD = 24;
 /** A message takes a millisecond, and a claim up to three times what its round trip takes when the process is busy. */
 const AHEAD_PER_MS = 3;
 
+type Waiter = (isOurs: boolean) => void;
+
 /**
  * Who goes to the library next, and how many messages are claimed before it is free for them: none while Redis is near,
  * and as many as keep the library busy while it is far away.
  */
 export class LibraryTurns {
+  /** More than lists ever may, also those who were claimed while Redis seemed farther away: a code waits for no claim of theirs. */
+  readonly limitOfOtps = 2 * MAX_WRITING + MAX_AHEAD;
   private writing = 0;
-  private readonly waiting: ((isOurs: boolean) => void)[] = [];
+  private readonly waiting = { codes: [] as Waiter[], others: [] as Waiter[] };
   private isOver = false;
 
   /** @param distance how long a claim takes at least, in ms. */
@@ -20,11 +24,6 @@ export class LibraryTurns {
   /** So many messages may be started and not yet written. */
   get limit(): number {
     return MAX_WRITING + Math.min(MAX_AHEAD, Math.floor(this.distance.ms * AHEAD_PER_MS));
-  }
-
-  /** More than lists may: a code waits for no claim of theirs. */
-  get limitOfOtps(): number {
-    return this.limit + MAX_WRITING;
   }
 
   /**
@@ -37,14 +36,12 @@ export class LibraryTurns {
       this.writing++;
       return true;
     }
-    return new Promise((resolve) => {
-      if (isUrgent) this.waiting.unshift(resolve);
-      else this.waiting.push(resolve);
-    });
+    const { codes, others } = this.waiting;
+    return new Promise((resolve) => (isUrgent ? codes : others).push(resolve));
   }
 
   give(): void {
-    const next = this.waiting.shift();
+    const next = this.waiting.codes.shift() ?? this.waiting.others.shift();
     if (next) next(true);
     else this.writing--;
   }
@@ -52,6 +49,6 @@ export class LibraryTurns {
   /** The library may be stuck: those who wait must not be counted among the messages that it had. */
   end(): void {
     this.isOver = true;
-    for (const refuse of this.waiting.splice(0)) refuse(false);
+    for (const refuse of Object.values(this.waiting).flatMap((all) => all.splice(0))) refuse(false);
   }
 }
