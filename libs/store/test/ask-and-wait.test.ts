@@ -21,8 +21,9 @@ describe('who asks the owner of a device', () => {
   let passedMs: number;
   let gone: AbortController;
   let looks = 0;
+  let isOver: boolean;
   beforeEach(() => {
-    [listeners, passedMs, gone] = [new Set(), 0, new AbortController()];
+    [listeners, passedMs, gone, isOver] = [new Set(), 0, new AbortController(), false];
     setMaxListeners(0, gone.signal);
   });
 
@@ -42,14 +43,18 @@ describe('who asks the owner of a device', () => {
     const clock = { nowMs: () => passedMs, monotonicMs: () => passedMs };
     const deps = { store: { ...space.store, redis }, clock, doorbells, waits: { takenMs: TAKEN_MS } };
     const asked = { parts: 1, timeoutMs: 30_000, signal: gone.signal, question: QUESTION, ...call };
-    const answer = askAndWait(deps, address, asked).then(
-      (parts) => ({ parts: [...parts.entries()] }),
-      (thrown: unknown) => thrown as ApiError,
+    const end = <Outcome>(outcome: Outcome) => {
+      isOver = true;
+      return outcome;
+    };
+    return askAndWait(deps, address, asked).then(
+      (parts) => end({ parts: [...parts.entries()] }),
+      (thrown: unknown) => end(thrown as ApiError),
     );
-    return answer;
   };
-  /** The caller looks again, at a time of its clock; without a doorbell half a second later. */
-  const lookAt = (ms: number) => {
+  /** The caller, once it waits, looks again at a time of its clock. */
+  const lookAt = async (ms: number) => {
+    await eventually(() => listeners.size > 0 || isOver, { everyMs: 1 });
     passedMs = ms;
     for (const ring of listeners) ring({ topic: 'answers', ...address });
   };
@@ -60,7 +65,7 @@ describe('who asks the owner of a device', () => {
   };
   const keys = () => deviceKeys(space.store.space, address);
   const waiting = () => space.store.redis.hlen(keys().questions);
-  const isAsked = () => eventually(waiting, { everyMs: 1 });
+  const isAsked = () => eventually(async () => (await waiting()) > 0, { everyMs: 1 });
   const take = async (owner = ownership) => {
     await isAsked();
     const [question] = await takeQuestions(space.store, owner);
@@ -74,9 +79,9 @@ describe('who asks the owner of a device', () => {
     const asked = ask({ parts: 2 });
     const id = await take();
     await answer(id, '0');
-    lookAt(1);
+    await lookAt(1);
     await answer(id, '1');
-    lookAt(2);
+    await lookAt(2);
     expect(await asked).to.deep.equal({
       parts: [
         ['0', 'said 0'],
@@ -90,7 +95,7 @@ describe('who asks the owner of a device', () => {
   it('gets the parts that there are when the time is over', async () => {
     const asked = ask({ parts: 2, timeoutMs: 5_000 });
     await answer(await take(), '0');
-    lookAt(5_000);
+    await lookAt(5_000);
     expect(await asked).to.deep.equal({ parts: [['0', 'said 0']] });
   });
 
@@ -99,7 +104,7 @@ describe('who asks the owner of a device', () => {
     const asked = ask({ quota });
     await isAsked();
     expect(await checksOfToday()).to.equal(7);
-    lookAt(TAKEN_MS);
+    await lookAt(TAKEN_MS);
     const error = (await asked) as ApiError;
     expect(error).to.include({ code: 'no_sender' });
     expect(error.headers).to.deep.equal({ 'Retry-After': '10' });
@@ -109,21 +114,21 @@ describe('who asks the owner of a device', () => {
   it('waits until then for one to begin', async () => {
     const asked = ask();
     await isAsked();
-    lookAt(TAKEN_MS - 1);
+    await lookAt(TAKEN_MS - 1);
     await looked();
     await answer(await take(), '0');
-    lookAt(TAKEN_MS);
+    await lookAt(TAKEN_MS);
     expect(await asked).to.deep.equal({ parts: [['0', 'said 0']] });
   });
 
   it('waits for an owner that has begun, however long that takes', async () => {
     const asked = ask();
     const id = await take();
-    lookAt(TAKEN_MS * 5);
+    await lookAt(TAKEN_MS * 5);
     await looked();
     expect(await waiting(), 'it is not asked once more').to.equal(0);
     await answer(id, '0');
-    lookAt(TAKEN_MS * 5 + 1);
+    await lookAt(TAKEN_MS * 5 + 1);
     expect(await asked).to.have.property('parts');
   });
 
@@ -132,21 +137,21 @@ describe('who asks the owner of a device', () => {
     await take();
     await giveDeviceBack(space.store, ownership);
     const next = (await takeDevice(space.store, address, { owner: 'next', ttlMs: 60_000 }))!;
-    lookAt(499);
+    await lookAt(499);
     await looked();
     expect(await waiting(), 'not at once').to.equal(0);
-    lookAt(500);
+    await lookAt(500);
     const id = await take(next);
     expect(await checksOfToday()).to.equal(7);
     await answer(id, '0', next);
-    lookAt(501);
+    await lookAt(501);
     expect(await asked).to.deep.equal({ parts: [['0', 'said 0']] });
   });
 
   it('is refused when the owner says that it is asked too much, and when too many questions wait', async () => {
     const asked = ask();
     await answer(await take(), 'refused');
-    lookAt(1);
+    await lookAt(1);
     expect(await asked).to.include({ code: 'unavailable' });
     const others = Array.from({ length: 20 }, () => ask());
     await eventually(async () => (await waiting()) === 20, { everyMs: 1 });
