@@ -70,9 +70,13 @@ export async function startRedisCluster({
     const [first, ...others] = nodes;
     const busPort = async (node: RedisProcess) =>
       places.get(node)?.port ?? Number(((await clientOf(node).config('GET', 'cluster-port')) as string[])[1]);
-    for (const node of others)
-      await clientOf(first!).call('CLUSTER', 'MEET', '127.0.0.1', node.port, await busPort(node));
-    await agree(nodes.map(clientOf), (info) => info.cluster_known_nodes === String(nodes.length));
+    const meet = async () => {
+      const known = String(await clientOf(first!).cluster('NODES'));
+      for (const node of others.filter(({ port }) => !known.includes(`:${port}@`)))
+        await clientOf(first!).call('CLUSTER', 'MEET', '127.0.0.1', node.port, await busPort(node));
+    };
+    // A node that does not answer in time, as on a busy machine, is not asked again by itself.
+    await agree(nodes.map(clientOf), (info) => info.cluster_known_nodes === String(nodes.length), { before: meet });
     for (const { master, replicas } of shards) {
       const id = (await clientOf(master).cluster('MYID')) as string;
       for (const replica of replicas) await eventually(() => clientOf(replica).cluster('REPLICATE', id));
@@ -107,9 +111,14 @@ export async function startRedisCluster({
   };
 }
 
-async function agree(clients: Redis[], isSo: (info: Record<string, string>) => boolean): Promise<void> {
+async function agree(
+  clients: Redis[],
+  isSo: (info: Record<string, string>) => boolean,
+  { before = async () => {} }: { before?: () => Promise<void> } = {},
+): Promise<void> {
   await eventually(
     async () => {
+      await before();
       for (const client of clients) {
         const text = (await client.cluster('INFO')) as string;
         if (!isSo(Object.fromEntries(text.split('\r\n').map((line) => line.split(':'))))) return false;

@@ -17,7 +17,9 @@ const SCHEMES = [
   { scheme: 'dark', width: 320 },
 ] as const;
 
-describe('every page of the console, in every look', () => {
+describe('every page of the console, in every look', function () {
+  // Hundreds of looks at some ten a second.
+  this.timeout(240_000);
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE, api: {} });
   const browser = useBrowser();
   before(() => fillConsole(stage.space.store));
