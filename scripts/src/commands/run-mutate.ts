@@ -46,11 +46,12 @@ const SENDER_TESTS = [
     'scheduler-answers',
     'send-preparation',
     'send-progress',
+    'send-spans',
     'sender-pool',
     'session-pruner',
     'steward',
   ],
-  ...['take-session-event', 'unknown-keys', 'uploads', 'verdicts', 'wake-up', 'writers-without-number'],
+  ...['take-ins', 'take-session-event', 'unknown-keys', 'uploads', 'verdicts', 'wake-up', 'writers-without-number'],
 ];
 
 /** A model that runs thousands of sequences would take seconds for each change; and all that is changed at once costs more. */
