@@ -129,7 +129,9 @@ describe('requests that no client library would write', () => {
 
   it('have the headers of a limit, too, when what follows them is no request and comes with them', async () => {
     const asked = head('GET', `${BASE}/status`);
-    expectLimit(await expectStatus(400, [`${asked}NOT HTTP\r\n\r\n`]), LIMITS.tokenlessPerMinute);
+    // Of those who come at once, most are answered before their request has had its turn.
+    const atOnce = Array.from({ length: 20 }, () => expectStatus(400, [`${asked}NOT HTTP\r\n\r\n`]));
+    for (const answer of await Promise.all(atOnce)) expectLimit(answer, LIMITS.tokenlessPerMinute);
     const tooLong = head('GET', `${BASE}/status`, [`X: ${'x'.repeat(17_000)}`]);
     expectLimit(await expectStatus(431, [`${asked}${tooLong}`]), LIMITS.tokenlessPerMinute);
   });

@@ -144,9 +144,13 @@ function closeServer(server: Server, connections: Connections): Promise<void> {
 
 type LimitHeaders = Record<string, string>;
 
+function identify(res: ServerResponse): void {
+  res.setHeader('X-Request-Id', takeOrMakeRequestId(res.req.headers['x-request-id'] as string | undefined));
+}
+
 /** Before the caller is known. */
 function refuse(res: ServerResponse, { status, publicMessage, headers }: ApiError, limits: LimitHeaders): void {
-  res.setHeader('X-Request-Id', takeOrMakeRequestId(undefined));
+  identify(res);
   sendAnswer(res, { status, body: { success: false, error: publicMessage }, headers: { ...limits, ...headers } });
   if (!res.req.complete) dropRest(res.req);
 }
@@ -204,6 +208,8 @@ function answerBroken(
     res.shouldKeepAlive = false;
     // Those of its token, if it got so far.
     const headers = res.hasHeader('X-RateLimit-Limit') ? {} : limitsOf(socket);
+    // Its turn may not have come yet.
+    if (!res.hasHeader('X-Request-Id')) identify(res);
     if (res.req.complete) sendAnswer(res, { status, body, headers });
     else breakBody(res.req, new ApiError(code, details || {}));
   }
