@@ -5,6 +5,7 @@ import { otpText } from '@gateway/contracts/content/otp-text';
 import { isClientVersion, versionNumbers } from '@gateway/contracts/devices/client-version';
 import { MAX_TRACE_SECONDS, parseOwnerQuestion } from '@gateway/contracts/devices/owner-questions';
 import { decodeDoorbell, encodeDoorbell } from '@gateway/contracts/doorbell';
+import type { MessageId } from '@gateway/contracts/ids';
 import { JOB_SCHEMAS } from '@gateway/contracts/jobs';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { digitsOfHiddenId } from '@gateway/contracts/people/opt-outs';
@@ -20,7 +21,17 @@ describe('what processes tell each other', () => {
       expect(encodeDoorbell(bell)).to.equal(`${topic} main phone-1`);
       expect(decodeDoorbell(encodeDoorbell(bell))).to.deep.equal(bell);
     }
+    const messageId = `msg_${'a1'.repeat(12)}` as MessageId;
+    const code = { topic: 'codes', workspace: 'main', device: 'phone-1', code: { messageId, requestId: 'r' } } as const;
+    expect(encodeDoorbell(code)).to.equal(`codes main phone-1 ${messageId} r`);
+    expect(decodeDoorbell(encodeDoorbell(code))).to.deep.equal(code);
     for (const text of [
+      'codes main phone-1',
+      `codes main phone-1 ${messageId}`,
+      `codes main phone-1 ${messageId} `,
+      `codes main phone-1 ${messageId} r x`,
+      'codes main phone-1 msg_a r',
+      `sends main phone-1 ${messageId} r`,
       '',
       'sends',
       'sends main',

@@ -123,6 +123,23 @@ describe('looking up numbers', () => {
     expect(after.keyBundles - before.keyBundles, 'one session each').to.equal(numbers.length);
   });
 
+  it('makes no sessions for others while something is urgent, but for that', async () => {
+    const [waiting, wanted] = [makeNumbers(5), makeNumbers(1)];
+    const before = await counters();
+    const end = defer<void>();
+    const urgent = test.session.urgently(() => end.promise);
+    let isPrepared = false;
+    const others = test.session.lookUp(waiting).finally(() => {
+      isPrepared = true;
+    });
+    await eventually(async () => (await counters()).keyBundles - before.keyBundles === 5);
+    await test.session.lookUp(wanted, { urgent: true });
+    expect(isPrepared).to.equal(false);
+    end.resolve();
+    await urgent;
+    expect([...(await others).values()]).to.deep.equal(waiting.map(() => ({ exists: true })));
+  });
+
   it('keeps sessions that are good', async () => {
     const [number] = makeNumbers(1) as [string];
     await test.session.lookUp([number]);

@@ -148,6 +148,10 @@ export class ScriptedSession implements MessengerSession {
 
   async forgetResends(): Promise<void> {}
 
+  urgently<Result>(work: () => Promise<Result>): Promise<Result> {
+    return work();
+  }
+
   async lookUpsSettled(): Promise<void> {}
 
   async examine(): Promise<never> {

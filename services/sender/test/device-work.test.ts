@@ -1,4 +1,6 @@
 import { defaultPace } from '@gateway/contracts/devices/pace';
+import type { MessageId } from '@gateway/contracts/ids';
+import type { SendJob } from '@gateway/contracts/jobs';
 import { DeviceWork, type WorkDeps } from '@gateway/sender/device/device-work';
 import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
@@ -82,6 +84,47 @@ describe('the work of a device', () => {
     await stage.sentTo(1);
     expect(stage.sent.map(({ to }) => to)).to.deep.equal(PEOPLE.slice(1, 2));
   });
+
+  it('takes a code in when a doorbell tells of it, and not once more when its job comes', async () => {
+    let looks = 0;
+    stage.steps.between = (step, run) => {
+      if (step === 'take-in-sends') looks++;
+      return run();
+    };
+    await work.start();
+    work.attach(stage.makeSession());
+    const rung = await acceptCode();
+    await work.takeJob(rung, 'doorbell');
+    await work.takeJob(rung);
+    await stage.sentTo(1);
+    expect(looks).to.equal(1);
+    await work.takeJob(await acceptCode());
+    expect(await stage.sentTo(2), 'without a doorbell').to.deep.equal([ADA, ADA]);
+    await work.takeJob(rung);
+    expect(looks, 'a later job, for which somebody had a reason').to.equal(3);
+  });
+
+  it('expects no more than a hundred jobs at a time', async () => {
+    await work.start();
+    const rung = await acceptCode();
+    await work.takeJob(rung, 'doorbell');
+    const asJob = (index: number) => ({ ...rung, messageId: `msg_${String(index).padStart(24, '0')}` as MessageId });
+    for (let index = 0; index < 100; index++) void work.takeJob(asJob(index), 'doorbell');
+    let isTaken = false;
+    stage.steps.between = (step, run) => {
+      isTaken ||= step === 'take-in-sends';
+      return run();
+    };
+    await work.takeJob(asJob(99));
+    expect(isTaken).to.equal(false);
+    await work.takeJob(rung);
+    expect(isTaken).to.equal(true);
+  });
+
+  async function acceptCode(): Promise<SendJob> {
+    const messageId = await stage.accept([ADA], { kind: 'otp' });
+    return { v: 1, ...ADDRESS, messageId, priority: 'otp', requestId: 'r' };
+  }
 
   it('goes on at another pace once an operator has given it one', async () => {
     await setPace(stage.store, ADDRESS, { messagesPerMinute: 1, burst: 1, jitter: 0 });

@@ -41,6 +41,27 @@ describe('the scheduler of a device', () => {
     expect(await stage.counts(code)).to.include({ sent: 1 });
   });
 
+  it('gives a code the session to itself until its answer, and lists go on then', async () => {
+    const answer = defer<void>();
+    stage.network.answer = ({ to }) => (to === ADA ? answer.promise.then(() => ACCEPTED) : ACCEPTED);
+    const { scheduler, session } = open();
+    let urgent: 'runs' | 'ended' | undefined;
+    session.urgently = async (work) => {
+      urgent = 'runs';
+      await work();
+      urgent = 'ended';
+      return undefined as never;
+    };
+    const code = stage.start(scheduler, await stage.accept([ADA], { kind: 'otp' }), 'otp');
+    expect(urgent, 'before it is read').to.equal('runs');
+    await stage.sentTo(1);
+    answer.resolve();
+    await code;
+    await eventually(() => urgent === 'ended');
+    await stage.start(scheduler, await stage.accept([BEN]));
+    expect([urgent, recipients()]).to.deep.equal(['ended', [ADA, BEN]]);
+  });
+
   it('takes lists in turn, once what people wrote meanwhile has come in, and does not make a code wait for that', async () => {
     const caughtUp = defer<void>();
     stage.network.caughtUp = caughtUp.promise;

@@ -1,5 +1,5 @@
 import { eventually } from '@gateway/testkit/eventually';
-import { proto, USyncQuery, USyncUser } from '@whiskeysockets/baileys';
+import { type BinaryNode, proto, USyncQuery, USyncUser } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
 import type { Linked } from './support/stock-client.js';
@@ -63,6 +63,27 @@ describe('lookups', () => {
       .withUser(new USyncUser().withId('4918000000404@s.whatsapp.net'));
     const answer = await client.socket.executeUSyncQuery(query);
     expect(answer?.list[0]?.devices).to.deep.include({ deviceList: [] });
+  });
+
+  it('answers others while it makes the keys of many', async () => {
+    const answers: string[] = [];
+    const askFor = (count: number, series: number) =>
+      client.socket
+        .query({
+          tag: 'iq',
+          attrs: { xmlns: 'encrypt', type: 'get', to: 's.whatsapp.net' },
+          content: [{ tag: 'key', attrs: {}, content: people(count, series) }],
+        })
+        .then((answer) => {
+          const list = (answer.content as BinaryNode[])[0]!;
+          answers.push(`${(list.content as BinaryNode[]).length} bundles`);
+        });
+    const people = (count: number, series: number): BinaryNode[] =>
+      Array.from({ length: count }, (_, i) => {
+        return { tag: 'user', attrs: { jid: `${491820000000 + series * 1_000 + i}@s.whatsapp.net` } };
+      });
+    await Promise.all([askFor(500, 1), askFor(1, 2)]);
+    expect(answers).to.deep.equal(['1 bundles', '500 bundles']);
   });
 
   it('lists the linked clients of an account beside its phone', async () => {

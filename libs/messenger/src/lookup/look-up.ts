@@ -70,6 +70,11 @@ export class LookUp {
       : this.#lookUp(numbers, urgent);
   }
 
+  /** While this runs, what is not urgent makes no sessions. */
+  urgently<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#rightOfWay.urgently(work);
+  }
+
   async #lookUp(numbers: readonly string[], urgent: boolean): Promise<LookUpResults> {
     const waits = new Map<string, LookUpResult | Promise<LookUpResult>>();
     const fresh: string[] = [];

@@ -47,6 +47,8 @@ export interface MessengerSession {
   lookUp(numbers: readonly string[], options?: { urgent?: boolean }): Promise<Map<string, LookUpResult>>;
   /** Resolves when no lookup of these numbers is under way, and what was found is stored: after a minute at most. Never rejects. */
   lookUpsSettled(numbers: readonly string[]): Promise<void>;
+  /** While this runs, lookups that are not urgent make no Signal sessions: that would fill the event loop. */
+  urgently<Result>(work: () => Promise<Result>): Promise<Result>;
   /** The number by which the network knows a person, once looked up; before that, the given number. */
   numberOf(number: string): string;
   /** The hidden identifier (`digits@lid`) of the person behind a number, from a lookup or from the keys. Asks nothing of the network. */

@@ -163,6 +163,10 @@ export class Session implements MessengerSession {
     return this.#lookUp.lookUp(numbers, options);
   }
 
+  urgently<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#lookUp.urgently(work);
+  }
+
   lookUpsSettled(numbers: readonly string[]): Promise<void> {
     return this.#lookUp.settled(numbers);
   }

@@ -1,19 +1,22 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { AcceptedSend, NewSend } from '@gateway/store/sends/accepting/accept-send';
 import type { ApiDeps } from '../api-deps.js';
 
 /**
- * Tells the owner of a device of a send; the process that claims a device without one reads its open sends. Never rejects,
- * whatever becomes of Redis: the send is promised, and an owner that hears of nothing finds it.
+ * Tells the owner of a device of a send; the process that claims a device without one reads its open sends. A one-time
+ * password also has a doorbell: by the queue its owner hears of it turns of the event loop later, which a list may fill.
+ * Never rejects, whatever becomes of Redis: the send is promised, and an owner that hears of nothing finds it.
  */
 export async function wakeOwner(
-  { producer, logger }: Pick<ApiDeps, 'producer'> & { logger: Pick<Logger, 'warn'> },
+  { store, producer, logger }: Pick<ApiDeps, 'store' | 'producer'> & { logger: Pick<Logger, 'warn'> },
   address: DeviceAddress,
   { messageId, owner, priority, requestId }: AcceptedSend & Pick<NewSend, 'requestId'>,
 ): Promise<void> {
   if (owner === undefined) return;
+  if (priority === 'otp') void ringDoorbell(store, { topic: 'codes', ...address, code: { messageId, requestId } });
   try {
     await producer.addSend(owner, { v: 1, ...address, messageId, requestId, priority });
   } catch (thrown) {

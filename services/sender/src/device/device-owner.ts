@@ -28,7 +28,7 @@ import type { PlaceCounts } from '../scheduling/places.js';
 import { ResultWriter } from '../scheduling/result-writer.js';
 import { WakeUp } from '../scheduling/wake-up.js';
 import { DeviceSocket, type SocketEnd } from './device-socket.js';
-import { DeviceWork } from './device-work.js';
+import { DeviceWork, type WokenBy } from './device-work.js';
 import { ReconnectBackoff } from './reconnect-backoff.js';
 import { takeSessionEvent } from './take-session-event.js';
 
@@ -95,8 +95,8 @@ export class DeviceOwner {
   }
 
   /** A send of this device was accepted. Without work there is nothing to tell: it reads what is open when it begins. */
-  async takeJob(job: SendJob): Promise<void> {
-    await this.work?.takeJob(job);
+  async takeJob(job: SendJob, by?: WokenBy): Promise<void> {
+    await this.work?.takeJob(job, by);
   }
 
   /** Adds the recipients that it works on to these. */

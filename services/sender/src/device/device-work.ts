@@ -18,12 +18,20 @@ export interface WorkDeps extends ProcessDeps, DeviceDeps {
   onStalled(session: MessengerSession): void;
 }
 
+/** What tells of a send: of a code the doorbell comes first. */
+export type WokenBy = 'queue' | 'doorbell';
+
+/** Each comes within a moment, or is lost. */
+const MAX_JOBS_TO_COME = 100;
+
 /** The sends of one device, and what else its owner does for it. */
 export class DeviceWork {
   readonly scheduler: DeviceScheduler;
   private readonly pruner: SessionPruner;
   private readonly desk: QuestionDesk;
   readonly joins: OptOutJoins;
+  /** Of codes that a doorbell told of. */
+  private readonly jobsToCome = new Set<string>();
   private lastRefresh: Promise<void> = Promise.resolve();
   private nextRefresh: Promise<void> | undefined;
 
@@ -53,8 +61,17 @@ export class DeviceWork {
     this.desk.look();
   }
 
-  takeJob(job: SendJob): Promise<void> {
-    return this.scheduler.sends.takeIn(job);
+  /** The job of a code that a doorbell told of brings nothing new. */
+  async takeJob(job: SendJob, by: WokenBy = 'queue'): Promise<void> {
+    if (by === 'doorbell') this.expectJob(job);
+    else if (this.jobsToCome.delete(job.messageId)) return;
+    await this.scheduler.sends.takeIn(job);
+  }
+
+  private expectJob({ messageId }: SendJob): void {
+    this.jobsToCome.add(messageId);
+    const [oldest] = this.jobsToCome;
+    if (this.jobsToCome.size > MAX_JOBS_TO_COME) this.jobsToCome.delete(oldest!);
   }
 
   attach(session: MessengerSession): void {

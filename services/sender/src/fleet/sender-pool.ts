@@ -1,3 +1,4 @@
+import type { Doorbell } from '@gateway/contracts/doorbell';
 import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
 import { chooseOrphans, countSurplus, type Fleet } from '@gateway/fleet/assignment';
@@ -78,6 +79,7 @@ export class SenderPool {
       // What owners say themselves is not news to them.
       if (bell.topic === 'sends' || bell.topic === 'desired') this.ownerOf(bell)?.look();
       if (bell.topic === 'questions') this.ownerOf(bell)?.answerQuestions();
+      if (bell.code) void this.ownerOf(bell)?.takeJob(jobOfCode(bell, bell.code), 'doorbell');
     });
     this.watch = new ShardWatch({
       ...deps,
@@ -245,4 +247,8 @@ export class SenderPool {
   private readonly logFailure = (thrown: unknown): void => {
     this.deps.logger.warn('tick failed', { error: toError(thrown) });
   };
+}
+
+function jobOfCode({ workspace, device }: DeviceAddress, code: NonNullable<Doorbell['code']>): SendJob {
+  return { v: 1, workspace, device, priority: 'otp', ...code };
 }

@@ -19,6 +19,8 @@ export interface ActiveSendsDeps {
   load(messageId: string, options: LoadOptions): Promise<SendProgress | 'later' | undefined>;
   /** It is known here, and will be loaded later: no one need wake this process for it. */
   note(messageId: string): Promise<void>;
+  /** A one-time password is to be loaded. */
+  onOtp(): void;
   /** A send is active, or its place is free: `settle` is due. */
   onLoaded(): void;
   onFinished(send: SendProgress): void;
@@ -61,8 +63,6 @@ const MAX_SOUGHT = 20;
 const REST_FACTOR = 9;
 /** One that could not be loaded is loaded again. */
 const AGAIN_MS = 60_000;
-/** So long after its job came an OTP has the device to itself. Longer, and one that is stuck would hold up the lists. */
-const OTP_FIRST_MS = 1_000;
 
 /**
  * The sends of a device and where each is:
@@ -79,7 +79,6 @@ const OTP_FIRST_MS = 1_000;
 export class ActiveSends {
   private readonly active = new Map<string, SendProgress>();
   private readonly loading = new Map<string, SendJob['priority']>();
-  private otpFirstUntilMs = 0;
   private readonly lists: WaitingLists;
   private readonly aside = new Map<string, Aside>();
   /** People who wrote, by number: those aside are not yet compared with them. */
@@ -147,12 +146,8 @@ export class ActiveSends {
     this.fillPlaces();
   }
 
-  /**
-   * From its job to its message an OTP has the device to itself. What lists do meanwhile would come before it: their
-   * lookups fill the event loop, and their messages the library's queue.
-   */
-  get otpWaits(): boolean {
-    if (this.deps.monotonicMs() >= this.otpFirstUntilMs) return false;
+  /** Whether an OTP has still to be loaded, looked up or sent. */
+  get hasWaitingOtp(): boolean {
     for (const priority of this.loading.values()) if (priority === 'otp') return true;
     for (const send of this.active.values()) if (isOtp(send) && send.wantsToGo) return true;
     return false;
@@ -352,7 +347,7 @@ export class ActiveSends {
   private async work(work: Work, back?: Aside): Promise<void> {
     const { messageId, requestId } = work;
     const { device } = this.deps.address;
-    if (work.priority === 'otp') this.otpFirstUntilMs = this.deps.monotonicMs() + OTP_FIRST_MS;
+    if (work.priority === 'otp') this.deps.onOtp();
     await runInContext({ ...(requestId && { requestId }), messageId, device }, () => this.load(work, back));
   }
 

@@ -12,6 +12,7 @@ import { findClosed, pageOpenSends } from '@gateway/store/sends/open-sends';
 import { readSend } from '@gateway/store/sends/read-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
+import { CodesFirst } from '../dispatching/codes-first.js';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '../dispatching/dispatch-message.js';
 import { LibraryTurns } from '../dispatching/library-turns.js';
 import { RedisDistance } from '../dispatching/redis-distance.js';
@@ -48,10 +49,6 @@ export interface SchedulerDeps extends DeviceDeps {
 const MAX_UNANSWERED = 32;
 /** In addition, for OTPs only: a full list must not make them wait for an answer. */
 const MAX_UNANSWERED_OTPS = 16;
-/** Messages whose verdict is not yet stored, in addition: far from Redis the network does not wait for that. */
-const MAX_UNSTORED = 64;
-/** Keys and verdict of a message are two round trips, and are gathered before. */
-const UNSTORED_PER_MS = 10;
 const LAST_ACKS_MS = 500;
 /** What happens by time alone, as the end of a pause, is seen so often; and where nothing waits for it. */
 const LOOK_MS = 1_000;
@@ -85,6 +82,7 @@ export class DeviceScheduler {
   private relays = 0;
   private readonly distance = new RedisDistance();
   private readonly turns = new LibraryTurns(this.distance);
+  private readonly codes: CodesFirst;
   private news = 0;
   /** The message in flight, if any, must be the only one. */
   private isAlone = false;
@@ -103,6 +101,8 @@ export class DeviceScheduler {
     this.pace = deps.pace;
     this.failures = new FailureLines(deps.logger);
     this.spans = new SendSpans(deps.clock);
+    const ring = () => this.wakeUp.ring();
+    this.codes = new CodesFirst(deps.clock, (work) => this.session?.urgently(work), ring);
     this.sends = this.makeActiveSends();
     this.hold = new NewContactHold({ ...this.holdEvents(), ...deps });
     this.firstContacts = new FirstContactHold({ ...this.holdEvents(), ...deps });
@@ -211,6 +211,7 @@ export class DeviceScheduler {
     this.hasFailed = hasFailed;
     this.optOutsChanged();
     this.turns.end();
+    this.codes.stop();
     this.wakeUp.ring();
     const deadlineMs = this.deps.clock.monotonicMs() + LAST_ACKS_MS;
     while (!this.isIdle && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
@@ -231,6 +232,7 @@ export class DeviceScheduler {
       nowMs: clock.nowMs,
       load: (messageId, options) => loadSend({ ...this.deps, takeIns }, messageId, options),
       note: (messageId) => takeIns.note(parseMessageId(messageId)!.tag),
+      onOtp: () => this.codes.begin(),
       onLoaded: () => this.settleAll(),
       onFinished: (send) => {
         const { messageId, record } = send;
@@ -292,10 +294,10 @@ export class DeviceScheduler {
       this.sends.wake();
       this.failures.tick(this.deps.clock.nowMs());
       this.spans.tick(this.deps.clock.nowMs());
-      const otpWaits = this.sends.otpWaits;
-      if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
+      const isForCodes = this.codes.haveDevice({ hasWaiting: this.sends.hasWaitingOtp });
+      if (session) this.preparation.lookAhead(session, { otpOnly: isForCodes });
       if (session) this.preparation.startUploads(session);
-      const otpOnly = otpWaits || this.caughtUp !== session;
+      const otpOnly = isForCodes || this.caughtUp !== session;
       const isAlone = !otpOnly && this.sends.wantsAlone({ isCareful: this.deps.isCareful() });
       if (!dispatching || !this.maySend({ otpOnly, isAlone })) {
         await this.wakeUp.wait(this.lookMs());
@@ -317,10 +319,9 @@ export class DeviceScheduler {
   }
 
   private async waitForPace(ms: number): Promise<void> {
-    const { clock, metrics } = this.deps;
-    const sinceMs = clock.monotonicMs();
+    const sinceMs = this.deps.clock.monotonicMs();
     await this.wakeUp.wait(ms);
-    metrics.countPaceWait(clock.monotonicMs() - sinceMs);
+    this.deps.metrics.countPaceWait(this.deps.clock.monotonicMs() - sinceMs);
   }
 
   /** Made once for all messages of a session. */
@@ -348,11 +349,10 @@ export class DeviceScheduler {
     if (isAlone) return true;
     // If it crashes this process as well, it was the only one in flight and is known.
     if (this.deps.isCareful() && !this.isIdle && !this.sends.hasReady({ otpOnly: true })) return false;
-    const unstored = Math.min(MAX_UNSTORED, Math.floor(this.distance.ms * UNSTORED_PER_MS));
     const more = otpOnly ? MAX_UNANSWERED_OTPS : 0;
     const isFull =
       this.relays + this.unanswered >= MAX_UNANSWERED + more ||
-      this.relays + this.unstored >= MAX_UNANSWERED + unstored + more;
+      this.relays + this.unstored >= MAX_UNANSWERED + this.distance.mostUnstored + more;
     if (isFull || !this.sends.hasReady({ otpOnly })) return false;
     if (this.relays < this.turns.limit) return true;
     return this.relays < this.turns.limitOfOtps && this.sends.hasReady({ otpOnly: true });
@@ -367,6 +367,7 @@ export class DeviceScheduler {
   private follow({ item, writing }: Extract<Dispatched, { kind: 'started' }>): void {
     const onFailed = (thrown: unknown) => this.deps.onFailed(toError(thrown));
     this.relays++;
+    if (item.send.record.priority === 'otp') this.codes.follow(writing);
     this.isAlone = item.isAlone;
     if (item.isAlone) this.logAlone(item);
     void writing

@@ -41,6 +41,7 @@ export function useActiveSends() {
         return messageId.includes('gone') ? undefined : makeSend(stage, messageId, rest);
       },
       note: async (messageId) => void stage.noted.push(messageId),
+      onOtp: () => void stage.codes++,
       onLoaded: () => stage.sends.settle(),
       onFinished: ({ messageId }) => stage.finished.push(messageId),
       onUnloadable: ({ messageId, requestId }) => stage.broken.push(`${messageId} of ${requestId}`),
@@ -99,6 +100,8 @@ function freshState() {
     loaded: [] as string[],
     /** Those of which Redis was told that they are known. */
     noted: [] as string[],
+    /** One-time passwords that were to be loaded. */
+    codes: 0,
     finished: [] as string[],
     broken: [] as string[],
     people: ['4915100000'],

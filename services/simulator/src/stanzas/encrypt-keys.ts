@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { LinkedDevice } from '../accounts/linked-device.js';
 import { verify, withKeyType } from '../crypto/curve.js';
 import { bundleNodes, makePhoneBundle } from '../phones/key-bundle.js';
@@ -18,6 +19,8 @@ import type { Client, Server } from './stanza-context.js';
 const FEW_PRE_KEYS = 5;
 /** The most people one key query may ask about. */
 const LARGEST_KEY_QUERY = 1_000;
+/** So long one query may have the event loop. */
+const TURN_MS = 2;
 
 /** Pre-keys: counts, digest, bundles of others, uploads and rotation of one's own. */
 export function answerEncrypt(server: Server, client: Client, query: BinaryNode): void {
@@ -31,8 +34,25 @@ export function answerEncrypt(server: Server, client: Client, query: BinaryNode)
   if (users.length > LARGEST_KEY_QUERY) return client.session.replyError(query, 413, 'too many users');
   if (users.some((user) => isUnregistered(server, user)))
     return client.session.replyError(query, 406, 'not-acceptable');
-  const list = users.filter((user) => !isLeftOut(server, user)).map((user) => answerBundle(server, user));
-  client.session.reply(query, [node('list', {}, list)]);
+  const asked = users.filter((user) => !isLeftOut(server, user));
+  answerInTurns(asked, (user) => answerBundle(server, user)).then(
+    (list) => client.session.reply(query, [node('list', {}, list)]),
+    () => client.session.replyError(query, 500, 'internal-server-error'),
+  );
+}
+
+/** The keys of a hundred phones take tens of ms to make, in which a network of many machines answers others. */
+async function answerInTurns<Item>(items: readonly Item[], answer: (item: Item) => BinaryNode): Promise<BinaryNode[]> {
+  const answers: BinaryNode[] = [];
+  let sinceMs = performance.now();
+  for (const item of items) {
+    if (performance.now() - sinceMs > TURN_MS) {
+      await setImmediate();
+      sinceMs = performance.now();
+    }
+    answers.push(answer(item));
+  }
+  return answers;
 }
 
 /** Since 2026 one device that the network does not know any more fails the whole query, without a word about which. */

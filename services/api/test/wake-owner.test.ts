@@ -1,0 +1,25 @@
+import type { Doorbell } from '@gateway/contracts/doorbell';
+import type { MessageId } from '@gateway/contracts/ids';
+import { DoorbellListener } from '@gateway/store/core/doorbells';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { useTestApi } from './support/use-test-api.js';
+
+describe('the owner of a device', () => {
+  const { api, space } = useTestApi({ once: true, linked: true, waits: { otpMs: 20 } });
+
+  it('hears of a code by a doorbell, too, and of a list by its queue alone', async () => {
+    const listener = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
+    const bells: Doorbell[] = [];
+    listener.on((bell) => void bells.push(bell));
+    const list = await api.call('POST', '/send', { json: { to: '447700900001', text: 'hello' } });
+    expect(list.status).to.equal(202);
+    const headers = { 'x-request-id': 'code-1' };
+    const { body } = await api.call('POST', '/otp', { json: { phone: '447700900001', code: '123456' }, headers });
+    const { messageId } = (body as { data: { messageId: MessageId } }).data;
+    await eventually(() => bells.length > 0);
+    const code = { messageId, requestId: 'code-1' };
+    expect(bells).to.deep.equal([{ topic: 'codes', workspace: 'main', device: 'default', code }]);
+    listener.close();
+  });
+});
