@@ -16,6 +16,7 @@ const SENDER_TESTS = [
     'active-sends',
     'active-sends-aside',
     'claims-ahead',
+    'codes-first',
     'device-owner',
     'device-owner-ends',
     'device-socket',
