@@ -276,6 +276,28 @@ describe('the log of a workspace, told to a webhook', () => {
     for (const event of stage.posted) expect(JSON.stringify(event)).to.equal(bodies.get(event.id));
   });
 
+  it('makes one request at a time while they fail, whatever waits, and though several recipients are told at a time', async () => {
+    const several = await create({ types: ['message.sent'], concurrency: 8 });
+    const lanes = await create({ types: ['messages.updated', 'otp.sent'] });
+    await record(await accept(PEOPLE.slice(0, 30)), 'acked', 0, 30);
+    await record(await accept(PEOPLE.slice(0, 1), 'otp'), 'acked', 0, 1);
+    stage.aheadMs += 60_000;
+    stage.status = 500;
+    const requestsOf = async (run: () => Promise<string>) => {
+      const before = stage.posted.length;
+      await run();
+      return stage.posted.length - before;
+    };
+    expect([await requestsOf(several), await requestsOf(lanes)], 'before it is known').to.deep.equal([8, 2]);
+    stage.aheadMs += 20_000;
+    expect([await requestsOf(several), await requestsOf(lanes)]).to.deep.equal([1, 1]);
+    stage.status = 200;
+    stage.aheadMs += 120_000;
+    await several();
+    await lanes();
+    expect(new Set(stage.events.map(({ id }) => id)).size).to.equal(30 + 2);
+  });
+
   it('hides what the endpoint does not want to know, and tells only the types and devices it wants', async () => {
     const run = await create({ numbers: 'masked', types: ['message.sent', 'optout.added'] });
     const elsewhere = await create({ devices: ['another'] });

@@ -75,6 +75,26 @@ describe('what an endpoint refuses again and again', () => {
     inOrder(endpoint.told);
   });
 
+  it('is not posted again before replicas have what is posted', async () => {
+    endpoint.keyOf = keyOf;
+    refuse((number) => number === 7);
+    await endpoint.write(...numbers(20));
+    await rest(30);
+    expect(await parked(['k7'])).to.deep.equal(['k7: 7']);
+    refuse(() => false);
+    endpoint.nowMs += HOUR_MS;
+    const before = endpoint.received.length;
+    const confirmWrites = async () => {
+      throw new Error('not confirmed');
+    };
+    for (const attempt of ['of the claim', 'and when it is there already']) {
+      await endpoint.deliver({ store: { ...endpoint.space.store, confirmWrites } }).catch(() => {});
+      expect(endpoint.received.slice(before), attempt).to.deep.equal([]);
+    }
+    await endpoint.deliverAll();
+    expect(endpoint.received.slice(before).map((request) => request.numbers)).to.deep.equal([[7]]);
+  });
+
   it('is found also while nothing comes behind it', async () => {
     endpoint.keyOf = keyOf;
     refuse((number) => number === 7);
