@@ -84,7 +84,7 @@ export function createProducer({ connection, space }: { connection: Redis; space
     try {
       // A process of the version before this one knows only jobs of one send.
       if (jobs.length > 1) await handle.queue.add('sends', { v: 1, sends: jobs }, { priority });
-      else await handle.queue.add('send', job, { ...(again ? {} : { jobId: job.messageId }), priority });
+      else await handle.queue.add('send', job, { priority, ...(again ? {} : { jobId: job.messageId }) });
     } catch (error) {
       // A handle whose first steps failed stays broken for ever: after any failure the next call makes another.
       if (handles.get(processId) === handle) handles.delete(processId);

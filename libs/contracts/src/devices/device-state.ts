@@ -153,7 +153,8 @@ function unlinkedReason(observed: ObservedState | undefined): Reason {
 function connected(observed: ObservedState, phone: string): PublicStatus {
   const { name = phone, profilePic, reason } = observed;
   return {
-    ...{ status: 'connected', phone, name },
+    status: 'connected',
+    ...{ phone, name },
     ...(profilePic && { profilePic }),
     ...(reason === BEHIND && { reason }),
   };

@@ -63,7 +63,8 @@ export function packSend(send: NewPackedSend): Buffer {
   const total = recipients.length;
   const packed = Buffer.alloc(HEAD_BYTES + total * PLACE_BYTES + texts.length);
   const head: Partial<Record<HeadField, number>> = {
-    ...{ version: RECORD_VERSION, state: SEND_STATES.indexOf(send.state), kind: KIND_CODES[send.kind] },
+    version: RECORD_VERSION,
+    ...{ state: SEND_STATES.indexOf(send.state), kind: KIND_CODES[send.kind] },
     ...{ priority: PRIORITIES[send.priority], parts: send.parts, total, queued: total },
     ...{ createdAt: nowMs, expiresAt: send.expiresAtMs, accountEpoch: send.accountEpoch, textBytes: texts.length },
   };

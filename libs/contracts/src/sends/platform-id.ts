@@ -64,7 +64,7 @@ export function platformIds(key: Uint8Array): PlatformIds {
     },
     parse(platformId) {
       const known = made.get(platformId);
-      if (known) return { ...known };
+      if (known) return { tag: known.tag, recipient: known.recipient, part: known.part };
       const match = PLATFORM_ID.exec(platformId);
       if (!match) return undefined;
       let [left, right] = split(BigInt(`0x${match[1]}`));

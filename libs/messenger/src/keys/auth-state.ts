@@ -84,7 +84,7 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
       const { token, timestamp } = found[id] ?? {};
       // One that is too old the library would clear, and write this time of issue with it, before there is one.
       const shown = token && isTokenValid(Number(timestamp ?? 0)) ? token : Buffer.alloc(0);
-      found[id] = { ...found[id], token: shown, senderTimestamp: nowSeconds() };
+      found[id] = Object.assign({}, found[id], { token: shown, senderTimestamp: nowSeconds() });
     }
   }
 

@@ -264,7 +264,7 @@ export class LookUp {
     { devices, isPartial }: Extract<Prepared, { devices: FullJid[] }>,
   ): void {
     const { caches } = this.#deps;
-    const options = isPartial ? { ttl: PARTIAL_TTL_MS } : { ...(ttl !== undefined && { ttl }) };
+    const options = isPartial ? { ttl: PARTIAL_TTL_MS } : ttl === undefined ? {} : { ttl };
     caches.devices.set(userOf(jid), devices, options);
     if (!lid) return;
     const { user } = jidDecode(lid)!;

@@ -35,8 +35,9 @@ export function readUsers(answer: BinaryNode | undefined): UserAnswer[] {
   const refusal = usync && errorIn(getBinaryNodeChild(usync, 'result'));
   const users = getBinaryNodeChildren(usync && getBinaryNodeChild(usync, 'list'), 'user');
   return users.map((user) => {
-    const { error, ...rest } = readUser(user);
-    return { ...rest, error: error ?? refusal };
+    const read = readUser(user);
+    read.error ??= refusal;
+    return read;
   });
 }
 

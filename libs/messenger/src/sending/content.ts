@@ -7,9 +7,9 @@ import { proto } from '../socket/baileys.js';
 export function toProto(content: ReadyContent): proto.IMessage {
   const toWire = WIRE[content.kind] as (content: ReadyContent) => proto.IMessage;
   return proto.Message.create({
-    ...toWire(content),
     // Lets a phone prove to the network what it received when its user reports a message; clients always send it.
     messageContextInfo: { messageSecret: randomBytes(32) },
+    ...toWire(content),
   });
 }
 

@@ -142,10 +142,10 @@ export class Session implements MessengerSession {
     caches.sentTo.set(message.platformId, message.to);
     return sendMessage(
       {
+        sendTimeoutMs,
         ...{ sock, guard: this.#guard, acks: this.#acks, signal: end.signal },
         ...{ lookUp: this.#lookUp, addressing: this.#addressing, tokens: this.#tokens },
         ...{ contactTokens: this.#contactTokens, firstContacts: this.#firstContacts },
-        sendTimeoutMs,
         onStall: () => this.#stall('sending'),
       },
       message,

@@ -63,7 +63,11 @@ function writeTo(output: Output, fixed: LogFields): Logger {
     output.beforeLine();
     const message = redactText(given);
     const time = new Date().toISOString();
-    const line = Object.assign({ time, level, message }, fixedFields, redactFields({ ...currentContext(), ...fields }));
+    const line = Object.assign(
+      { time, level, message },
+      fixedFields,
+      redactFields(Object.assign({}, currentContext(), fields)),
+    );
     // Once more: no field takes the place of these.
     output.sink.log(Object.assign(line, { time, level, message }));
   };
@@ -72,7 +76,7 @@ function writeTo(output: Output, fixed: LogFields): Logger {
     info: write('info'),
     warn: write('warn'),
     error: write('error'),
-    child: (fields) => writeTo(output, { ...fixed, ...fields }),
+    child: (fields) => writeTo(output, Object.assign({}, fixed, fields)),
   };
 }
 

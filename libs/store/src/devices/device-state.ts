@@ -71,18 +71,18 @@ export interface DeviceState {
 export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
   const keys = deviceKeys(store.space, address);
   const [desired, observed, held, ownership, creds, accountEpoch, pace, waiting] = await readState(store, {
-    ...keys,
     sessionPrefix: sessionKeyPrefix(store.space, shardOf(address)),
+    ...keys,
   });
   const state: DeviceState = {
-    ...{ isOwned: ownership === 1, hasKeys: creds === 1, accountEpoch: Number(accountEpoch) },
-    waitingMessages: Number(waiting),
+    isOwned: ownership === 1,
+    ...{ hasKeys: creds === 1, accountEpoch: Number(accountEpoch), waitingMessages: Number(waiting) },
     ...(pace !== null && { pace: JSON.parse(pace) as Pace }),
   };
   const wanted = toFields(desired);
   if (wanted.want) state.desired = wanted as unknown as DesiredState;
   const seen = toFields(observed);
-  if (seen.status) state.observed = toObserved({ ...seen, ...openCode(store, keys.observed, seen.code) });
+  if (seen.status) state.observed = toObserved(Object.assign(seen, openCode(store, keys.observed, seen.code)));
   const restriction = toRestriction(toFields(held));
   if (restriction) state.restriction = restriction;
   return state;
@@ -193,7 +193,7 @@ export async function reportObserved(
 
 function toObserved(fields: Record<string, string>): ObservedState {
   const { sinceMs, codeExpiresAtMs, notBeforeMs, code, ...rest } = fields;
-  const observed = { ...rest, sinceMs: Number(sinceMs) } as unknown as ObservedState;
+  const observed = { sinceMs: Number(sinceMs), ...rest } as unknown as ObservedState;
   if (code) observed.code = code;
   if (codeExpiresAtMs !== undefined) observed.codeExpiresAtMs = Number(codeExpiresAtMs);
   if (notBeforeMs !== undefined) observed.notBeforeMs = Number(notBeforeMs);

@@ -80,7 +80,8 @@ export async function claimRecipient(
   message: { tag: SendTag; recipient: number; part: number; nowMs: number },
 ): Promise<ClaimOutcome> {
   const { device } = deviceKeys(store.space, ownership.address);
-  return claimStep(store, ownership, { ...sendKeys(store.space, ownership.address, message.tag), device, ...message });
+  const { record } = sendKeys(store.space, ownership.address, message.tag);
+  return claimStep(store, ownership, { record, device, ...message });
 }
 
 /** What the network said of recipients of a send. */
@@ -123,7 +124,7 @@ export async function recordResultsOfSends(
   );
   const tags = sends.map(({ tag }) => tag);
   const keys = keysOfSends(store, ownership.address, tags);
-  const told = await recordResultsStep(store, ownership, { ...keys, nowMs, events });
+  const told = await recordResultsStep(store, ownership, { nowMs, events, ...keys });
   return told.map((reply, i) => (reply instanceof Error ? reply : readStatuses(reply, sends[i]!, onDelivery)));
 }
 

@@ -21,7 +21,8 @@ export function keysOfSend(
   address: DeviceAddress,
   tag: SendTag,
 ): SharedKeys & { record: string; content: string } {
-  return { ...sendKeys(store.space, address, tag), ...sharedKeys(store, address) };
+  const { record, content } = sendKeys(store.space, address, tag);
+  return { record, content, ...sharedKeys(store, address) };
 }
 
 /** All keys of a step on several. */

@@ -47,7 +47,7 @@ export async function takeInSends(
 ): Promise<(TakenSend | Error | undefined)[]> {
   const tags = sends.map(({ tag }) => tag);
   const keys = keysOfSends(store, ownership.address, tags);
-  const taken = await takeInStep(store, ownership, { ...keys, nowMs, reads: sends.map(({ isRead }) => isRead) });
+  const taken = await takeInStep(store, ownership, { nowMs, reads: sends.map(({ isRead }) => isRead), ...keys });
   return taken.map((reply, i) => {
     if (reply === null) return undefined;
     if (reply instanceof Error) return reply;

@@ -37,6 +37,7 @@ export async function recordSend(
   { send, answer, repeat }: Acceptance,
 ): Promise<MessageId> {
   const { address, requestId, logger } = call;
+  const { store, producer } = deps;
   const recipients = send.recipients.length;
   const span = beginPart('accept', call.trace, {
     kind: 'producer',
@@ -47,10 +48,10 @@ export async function recordSend(
     },
   });
   try {
-    const accepted = await takeIn(call, deps, { send: { ...send, trace: span.trace }, answer, repeat });
+    const accepted = await takeIn(call, deps, { send: { trace: span.trace, ...send }, answer, repeat });
     span.note({ 'gateway.message_id': accepted.messageId });
     // Not awaited: the send is promised, and an owner that is not told finds it.
-    void wakeOwner({ ...deps, logger }, address, { ...accepted, requestId });
+    void wakeOwner({ store, producer, logger }, address, { requestId, ...accepted });
     tellAccepted(call, send, accepted);
     span.end();
     return accepted.messageId;
@@ -68,7 +69,8 @@ function tellAccepted(
 ): void {
   noteSend();
   logger.info('send accepted', {
-    ...{ messageId, device: address.device, kind, recipients: recipients.length, tokenId: token.keyId },
+    messageId,
+    ...{ device: address.device, kind, recipients: recipients.length, tokenId: token.keyId },
     ...(address.workspace !== DEFAULT_WORKSPACE && { workspace: address.workspace }),
     // Finished ones of the same token, before their time: there was no room for all.
     ...(forgotten > 0 && { deletedSends: forgotten }),
@@ -104,9 +106,9 @@ async function accept(
   const use = priorityOf(send) === 'otp' ? 'urgent' : roomUseOf(send.recipients.length);
   const messages = send.recipients.length * send.parts;
   return headroom.take({ use, messages, address }, async (freeMessages) => {
-    const bounded = { ...send, quotaBytes, freeMessages };
+    const bounded = { quotaBytes, freeMessages, ...send };
     const accepted = await inTurn<AcceptedSend | undefined>(() =>
-      repeat ? acceptSendOnce(store, address, bounded, { ...repeat, answer }) : acceptSend(store, address, bounded),
+      repeat ? acceptSendOnce(store, address, bounded, { answer, ...repeat }) : acceptSend(store, address, bounded),
     ).catch((thrown: unknown) => {
       if (thrown instanceof OtherAccountError) throw new ApiError('no_device');
       throw thrown instanceof SendsFullError ? noRoom(thrown) : thrown;

@@ -108,7 +108,7 @@ async function accept(
   const finishMs = estimateFinishMs(await call.readState(), messages, deps);
   if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
   const content = await given.toContent(call, deps);
-  const send = { ...plan, ...device, content, finishAtMs: finishMs, ...(reply && { reply }) };
+  const send = { content, finishAtMs: finishMs, ...plan, ...device, ...(reply && { reply }) };
   const answer = {
     status: 'queued',
     recipients: send.recipients.length,

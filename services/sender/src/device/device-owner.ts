@@ -313,7 +313,6 @@ export class DeviceOwner {
     await this.report(desired, { status: 'disconnected', reason: 'replaced', ...words }, 'parked');
   }
 
-  /** Objects here begin with a name and not with `...`: V8 (Node 20) gives each one that does a hidden class of its own, 1 kB. */
   private async prepare(): Promise<DeviceSocket> {
     const { deps, ownership, logger, address } = this;
     const [device, idKey] = await Promise.all([readDevice(deps.store, address), readIdKey(deps.store, address)]);
@@ -325,7 +324,7 @@ export class DeviceOwner {
       ...{ ...deps, ownership, logger, device },
     };
     const socket: DeviceSocket = new DeviceSocket({
-      onEvent: (event) => takeSessionEvent({ ...shared, socket, work }, event),
+      onEvent: (event) => takeSessionEvent({ socket, work, ...shared }, event),
       onOpen: (session) => this.opened(session),
       onEnd: () => {
         work.detach();

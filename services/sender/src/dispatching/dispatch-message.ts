@@ -104,7 +104,7 @@ async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | unde
   }
   const beganAtMs = deps.clock.nowMs();
   const news = deps.countNews();
-  const [claim, answers] = await claimAndAsk(deps, { ...item, person });
+  const [claim, answers] = await claimAndAsk(deps, { person, ...item });
   const refusal = answers.find(({ kind }) => kind === 'refuse') as Refusal | undefined;
   if (claim !== 'claimed') await skip(deps, item, claim);
   else if (refusal) await failUnsent(deps, send, recipient, refusal.error);

@@ -348,7 +348,7 @@ export class ActiveSends {
     const { messageId, requestId } = work;
     const { device } = this.deps.address;
     if (work.priority === 'otp') this.deps.onOtp();
-    await runInContext({ ...(requestId && { requestId }), messageId, device }, () => this.load(work, back));
+    await runInContext({ messageId, device, ...(requestId && { requestId }) }, () => this.load(work, back));
   }
 
   private async load(work: Work, back?: Aside): Promise<void> {

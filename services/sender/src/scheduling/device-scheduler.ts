@@ -224,14 +224,14 @@ export class DeviceScheduler {
 
   private makeActiveSends(): ActiveSends {
     const { store, ownership, clock, logger, onFailed } = this.deps;
-    const takeIns = new TakeIns(this.deps);
+    const loading = { ...this.deps, takeIns: new TakeIns(this.deps) };
     return new ActiveSends({
       address: ownership.address,
       memory: this.deps.memory,
       monotonicMs: clock.monotonicMs,
       nowMs: clock.nowMs,
-      load: (messageId, options) => loadSend({ ...this.deps, takeIns }, messageId, options),
-      note: (messageId) => takeIns.note(parseMessageId(messageId)!.tag),
+      load: (messageId, options) => loadSend(loading, messageId, options),
+      note: (messageId) => loading.takeIns.note(parseMessageId(messageId)!.tag),
       onOtp: () => this.codes.begin(),
       onLoaded: () => this.settleAll(),
       onFinished: (send) => {

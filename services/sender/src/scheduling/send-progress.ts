@@ -315,8 +315,8 @@ export class SendProgress {
     // One quote per reply: the text that follows a file has none.
     const quoted = part === 0 ? this.quoteFor(to) : undefined;
     const content = this.kept.readPart(part);
-    const ready = content.kind === 'media' ? { ...content, upload: this.file.upload! } : content;
-    return { ...ready, ...(quoted && { quoted }) };
+    const ready = content.kind === 'media' ? { upload: this.file.upload!, ...content } : content;
+    return quoted ? { ...ready, quoted } : ready;
   }
 
   /** The network has accepted this part: the recipient is settled, or its next part goes out before other recipients'. */

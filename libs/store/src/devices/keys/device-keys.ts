@@ -107,7 +107,8 @@ export function deviceKeyStore(store: Store, ownership: Ownership) {
       const creds = changes.creds === undefined ? '' : store.vault.seal(changes.creds, 'account', keys.creds);
       const contacts = changes.contacts ?? [];
       await commitKeys(store, ownership, {
-        ...{ creds: keys.creds, keyBuckets: keys.keyBuckets, contactIndex: keys.contactIndex },
+        creds: keys.creds,
+        ...{ keyBuckets: keys.keyBuckets, contactIndex: keys.contactIndex },
         ...{ buckets: [...buckets.keys()], newCreds: creds },
         ...{ contactCount: contacts.length, changes: [...contacts, ...fields] },
       });

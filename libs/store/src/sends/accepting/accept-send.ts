@@ -137,11 +137,13 @@ async function writeSend(
     const messageId = repeat ? repeatableId(store, address, { repeat, nowMs, attempt }) : makeMessageId(address);
     const keys = keysOfSend(store, address, parseMessageId(messageId)!.tag);
     const [outcome, session, ...spent] = await acceptStep(store, {
-      ...{ ...keys, deviceOwner: deviceKeys(store.space, address).owner, sessionPrefix },
       sends: shardKeys(store.space, shardOf(address)).sends(address.workspace),
+      ...keys,
+      ...{ deviceOwner: deviceKeys(store.space, address).owner, sessionPrefix },
       ...{ messageId, attempt, accountEpoch, nowMs, owner, quotaBytes, freeMessages, isBounded: priority !== 'otp' },
       packed: packSend({
-        ...{ state: 'open', kind, priority, parts, recipients, nowMs, expiresAtMs, accountEpoch },
+        state: 'open',
+        ...{ kind, priority, parts, recipients, nowMs, expiresAtMs, accountEpoch },
         texts: { messageId, owner, requestId, blob, ...(trace && { trace }) },
       }),
       sealed: sealContent(store, keys.content, send),

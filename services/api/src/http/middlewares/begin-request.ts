@@ -26,7 +26,8 @@ export function beginRequest({ clock, logger, metrics }: ApiDeps): (req: Incomin
       metrics.requestSeconds.observe({ method, route, status_code: String(status) }, durationMs / 1000);
       if (isQuiet) return;
       const fields = {
-        ...{ requestId, method, route, status, durationMs: Math.round(durationMs), tokenId: token?.keyId },
+        requestId,
+        ...{ method, route, status, durationMs: Math.round(durationMs), tokenId: token?.keyId },
         ...(token && token.workspace !== DEFAULT_WORKSPACE && { workspace: token.workspace }),
       };
       if (status >= 500) logger.warn('request failed', fields);

@@ -64,6 +64,7 @@ function addressFor({ store }: ApiDeps, { workspace, device }: ApiToken): Device
 class RequestCall<Query, Body> implements Call<Query, Body> {
   readonly #res: Response;
   readonly #deps: ApiDeps;
+  #logger: Logger | undefined;
   readonly requestId: string;
   readonly workspace: Workspace;
   readonly token: ApiToken;
@@ -115,7 +116,8 @@ class RequestCall<Query, Body> implements Call<Query, Body> {
   }
 
   get logger(): Logger {
-    return this.#deps.logger.child({ requestId: this.requestId });
+    this.#logger ??= this.#deps.logger.child({ requestId: this.requestId });
+    return this.#logger;
   }
 
   get account(): Call<Query, Body>['account'] {
