@@ -111,6 +111,15 @@ describe('a promise that one of two replicas confirmed', () => {
       expect(told).to.have.nested.property('reason.code', 'not_confirmed');
       expect(await askServer(elected.url, 'GET', 'promise')).to.equal(null);
       await eventually(() => confirm('gw:{#0}:key').then(() => true), WITHIN);
+      await askServer(elected.url, 'REPLICAOF', '127.0.0.1', String(master.port));
+      await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
+      await eventually(() => confirm('gw:{#0}:key').then(() => true), WITHIN);
+      redis.disconnect(true);
+      await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
+      await eventually(() => redis.status === 'ready', WITHIN);
+      const [anew] = await Promise.allSettled([confirm('gw:{#0}:key')]);
+      expect(anew, 'on another connection').to.have.nested.property('reason.code', 'not_confirmed');
+      await eventually(() => confirm('gw:{#0}:key').then(() => true), WITHIN);
       await other.kill();
       const [alone] = await Promise.allSettled([confirm('gw:{#0}:key')]);
       expect(alone).to.have.nested.property('reason.code', 'not_confirmed');
@@ -119,6 +128,45 @@ describe('a promise that one of two replicas confirmed', () => {
       await stop();
     }
   });
+});
+
+describe('a promise for which a replica has come and gone since the one before', () => {
+  it('is not given at once: that replica may have taken over', async () => {
+    const { servers, stop } = await startRedisSentinels({ sentinels: 0 });
+    const [master, elected] = servers as [RedisProcess, RedisProcess];
+    const redis = new Redis(master.url);
+    const confirm = confirmByReplicas(redis, 1, { lookMs: 50 });
+    try {
+      await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
+      await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
+      await eventually(async () => (await replicasOf(master)) === 1, WITHIN);
+      await eventually(() => confirm('gw:{#0}:key').then(() => true), WITHIN);
+      const looks = watchLooks(redis);
+      await askServer(elected.url, 'REPLICAOF', '127.0.0.1', String(master.port));
+      await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
+      const before = looks.count;
+      await eventually(() => looks.count >= before + 2, WITHIN);
+      await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
+      await eventually(async () => (await replicasOf(master)) === 1, WITHIN);
+      const [told] = await Promise.allSettled([confirm('gw:{#0}:key')]);
+      expect(told).to.have.nested.property('reason.code', 'not_confirmed');
+      await eventually(() => confirm('gw:{#0}:key').then(() => true), WITHIN);
+    } finally {
+      redis.disconnect();
+      await stop();
+    }
+  });
+
+  function watchLooks(redis: Redis): { count: number } {
+    const looks = { count: 0 };
+    const info = redis.info.bind(redis) as (...args: unknown[]) => Promise<string>;
+    redis.info = async (...args: unknown[]) => {
+      const text = await info(...args);
+      looks.count++;
+      return text;
+    };
+    return looks;
+  }
 });
 
 describe('clients of a Redis Cluster', () => {
@@ -204,10 +252,11 @@ async function isMaster({ url }: RedisProcess): Promise<boolean> {
   return ((await askServer(url, 'ROLE')) as string[])[0] === 'master';
 }
 
+/** Those that have all up to now. */
 async function replicasOf(master: RedisProcess): Promise<number> {
   const client = new Redis(master.url);
   try {
-    return Number(/^connected_slaves:(\d+)/m.exec(await client.info('replication'))![1]);
+    return [...(await client.info('replication')).matchAll(/^slave\d+:.*state=online,/gm)].length;
   } finally {
     client.disconnect();
   }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { systemClock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import { masterOfKey } from './redis-nodes.js';
+import { masterNodes, masterOfKey } from './redis-nodes.js';
 
 /**
  * Resolves once replicas have all that was written in the slot of this key until now.
@@ -16,6 +16,10 @@ const TIMEOUT_MS = 1_000;
 const MARK_TTL_MS = 1_000;
 /** Longer than Sentinels take, from the order to a replica until their clients hear of the new master. */
 const LEFT_MS = 5_000;
+/** A replica that comes and goes in less than this between two promises was no replica for long. */
+const LOOK_MS = 500;
+/** Masters that are remembered: each failover makes another one. */
+const MAX_MASTERS = 100;
 const TAG = /^.*?\{[^}]+\}/;
 
 interface Batch {
@@ -29,32 +33,39 @@ interface Batch {
  *
  * `WAIT` counts from the last write of its own connection, and holds that connection up. So it has a connection of its own, and
  * writes a mark first: replicas that have the mark have all that was written before it, by whichever process.
- * @param redis only for this; fails fast.
+ * @param redis only for this; fails fast. Until it is closed its masters are asked for their replicas every `lookMs`.
  */
-export function confirmByReplicas(redis: Redis, replicas: number): ConfirmWrites {
+export function confirmByReplicas(
+  redis: Redis,
+  replicas: number,
+  { lookMs = LOOK_MS }: { lookMs?: number } = {},
+): ConfirmWrites {
   const batches = new Map<string, Batch>();
-  const watches = new WeakMap<Redis, ReplicaWatch>();
+  /** By the id of their replication: one that is back is known by it. */
+  const watches = new Map<string, ReplicaWatch>();
+  const looking = setInterval(() => {
+    for (const node of masterNodes(redis)) node.info('replication').then(hasLost, () => {});
+  }, lookMs).unref();
+  redis.once('end', () => clearInterval(looking));
 
   async function ask(tag: string): Promise<void> {
     const mark = `${tag}:written`;
     const node = masterOfKey(redis, mark);
     // Both on one connection: a node that the slot has left refuses the mark.
-    const pipeline = node.pipeline().set(mark, '', 'PX', MARK_TTL_MS).wait(replicas, TIMEOUT_MS).role();
-    const [marked, waited, role] = (await pipeline.exec()) ?? [];
-    const error = marked?.[0] ?? waited?.[0] ?? role?.[0];
+    const pipeline = node.pipeline().set(mark, '', 'PX', MARK_TTL_MS).wait(replicas, TIMEOUT_MS).info('replication');
+    const [marked, waited, info] = (await pipeline.exec()) ?? [];
+    const error = marked?.[0] ?? waited?.[0] ?? info?.[0];
     if (error) throw notConfirmed(error);
     if (Number(waited?.[1]) < replicas) throw notConfirmed(new Error(`${waited?.[1]} of ${replicas} replicas`));
-    if (watchOf(node).hasLost(replicasIn(role?.[1]))) throw notConfirmed(new Error('a replica has left'));
+    if (hasLost(String(info?.[1]))) throw notConfirmed(new Error('a replica has left'));
   }
 
-  function watchOf(node: Redis): ReplicaWatch {
-    const known = watches.get(node);
-    if (known) return known;
-    const watch = new ReplicaWatch();
-    watches.set(node, watch);
-    // The next connection may lead to another server.
-    node.on('close', () => watch.forget());
-    return watch;
+  function hasLost(info: string): boolean {
+    const { id, present } = readReplication(info);
+    const watch = watches.get(id) ?? new ReplicaWatch();
+    watches.set(id, watch);
+    for (const oldest of watches.keys()) if (watches.size > MAX_MASTERS) watches.delete(oldest);
+    return watch.hasLost(present);
   }
 
   function begin(tag: string, batch: Batch): Promise<void> {
@@ -84,7 +95,7 @@ export function confirmByReplicas(redis: Redis, replicas: number): ConfirmWrites
 /**
  * The replicas of a master. One that leaves may have been made the next master, with this one still taking writes and the others
  * still confirming them, until they hear of it: what they confirm meanwhile is lost. When it only stopped, the others confirm again
- * after a while. `ROLE` comes after `WAIT`, so the end of its connection is known by then.
+ * after a while. `INFO` comes after `WAIT`, so the end of its connection is known by then.
  */
 class ReplicaWatch {
   private readonly known = new Set<string>();
@@ -101,17 +112,13 @@ class ReplicaWatch {
     for (const name of present) this.known.add(name);
     return nowMs - this.leftAtMs < LEFT_MS;
   }
-
-  forget(): void {
-    this.known.clear();
-    this.leftAtMs = Number.NEGATIVE_INFINITY;
-  }
 }
 
-/** By address, of the answer to `ROLE`. */
-function replicasIn(role: unknown): string[] {
-  const [, , replicas = []] = role as [role: string, offset: number, replicas?: [host: string, port: string][]];
-  return replicas.map(([host, port]) => `${host}:${port}`);
+/** Of the answer to `INFO replication`: replicas by address, those that have all up to now. */
+function readReplication(info: string): { id: string; present: string[] } {
+  const id = /^master_replid:(\w+)/m.exec(info)?.[1] ?? '';
+  const replicas = info.matchAll(/^slave\d+:ip=([^,]+),port=(\d+),state=online,/gm);
+  return { id, present: [...replicas].map(([, host, port]) => `${host}:${port}`) };
 }
 
 function notConfirmed(cause: Error): GatewayError {
