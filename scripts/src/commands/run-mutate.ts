@@ -1,4 +1,5 @@
-import { dirname, join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { GatewayError } from '@gateway/runtime/errors';
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
@@ -6,6 +7,8 @@ import { launcherConfig } from '../config.js';
 import { makeSandbox } from '../mutation/make-sandbox.js';
 import { mutateLua } from '../mutation/mutate-lua.js';
 import { type MutatedPackage, runStryker } from '../mutation/run-stryker.js';
+import { testsThatLoad } from '../mutation/tests-that-load.js';
+import { ROOT } from '../paths.js';
 import { startEmbeddedRedis } from '../redis/start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
 import { findTests } from '../tests/find-tests.js';
@@ -95,16 +98,15 @@ const PACKAGES: Record<string, MutatedPackage> = {
     timeoutMs: 6_000,
   },
 };
-const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [file]`;
+const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [files]`;
 
 /**
  * `npm run mutate -- PACKAGE`: takes guarantees away, one at a time, and sees whether the tests notice. By hand, as it
- * takes minutes; with a FILE, without its ending, only that one. `lua` goes through the list in `scripts/mutation/lua.json`, all
- * others are Stryker's.
+ * takes minutes; with FILES, without their ending, or folders, only those, with the tests that load them. `lua` goes through the list in `scripts/mutation/lua.json`, all others are Stryker's.
  */
 export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<number> {
   const { positionals } = parseArgs({ args, allowPositionals: true });
-  const [name = '', only] = positionals;
+  const [name = '', ...only] = positionals;
   const mutated = PACKAGES[name] && withTests(PACKAGES[name], only);
   if (!mutated && name !== 'lua') throw new GatewayError({ code: 'usage', message: USAGE });
   removeStaleTests();
@@ -113,19 +115,32 @@ export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<n
   const sandbox = makeSandbox(lifecycle);
   if (mutated) return runStryker(lifecycle, { sandbox, name, redisUrl, mutated });
   const say = (line: string) => console.log(line);
-  const { killed, survived } = await mutateLua(sandbox, { redisUrl, only, signal: lifecycle.stopping, say });
+  const { killed, survived } = await mutateLua(sandbox, { redisUrl, only: only[0], signal: lifecycle.stopping, say });
   const all = killed + survived.length;
   console.log(`\n${killed} of ${all} killed: ${((100 * killed) / all).toFixed(1)} %`);
   return survived.length > all / 20 ? 1 : 0;
 }
 
-function withTests({ mutate, tests, ...rest }: MutatedPackage, only: string | undefined): MutatedPackage {
+function withTests({ mutate, tests, ...rest }: MutatedPackage, only: readonly string[]): MutatedPackage {
   const isWanted = (file: string) =>
     !UNFIT.some((part) => file.includes(part)) && tests.some((start) => file.startsWith(`build/tests/${start}`));
   const found = findTests({ long: false }).filter(isWanted);
   const lacking = tests.filter((start) => !found.some((file) => file.startsWith(`build/tests/${start}`)));
   if (lacking.length > 0)
     throw new GatewayError({ code: 'usage', message: `there are no tests ${lacking.join(', ')}` });
-  const chosen = only ? mutate.map((pattern) => join(dirname(pattern), `${only}.js`)) : mutate;
-  return { ...rest, mutate: chosen, tests: found };
+  if (only.length === 0) return { ...rest, mutate, tests: found };
+  const chosen = findBuilt(mutate, only);
+  return { ...rest, mutate: chosen, tests: testsThatLoad(chosen, found) };
+}
+
+function findBuilt(patterns: readonly string[], names: readonly string[]): string[] {
+  const folders = new Set(patterns.map((pattern) => pattern.slice(0, pattern.indexOf('/dist/') + '/dist'.length)));
+  const built = [...folders].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+  );
+  return names.flatMap((name) => {
+    const files = built.filter((path) => path.endsWith(`/${name}.js`) || path.match(`/dist/${name}/[^/]+\\.js$`));
+    if (files.length === 0) throw new GatewayError({ code: 'usage', message: `there is no file ${name}` });
+    return files;
+  });
 }

@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { defer } from '@gateway/runtime/deferred';
-import { readDeviceState, requestUnlink } from '@gateway/store/devices/device-state';
+import { readDeviceState, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { ADDRESS, useOwner } from './support/owner-stage.js';
@@ -40,17 +40,52 @@ describe('the end of an owner', () => {
     expect([stage.owner.failed, await isFree()]).to.deep.equal([false, true]);
   });
 
+  it('by a wish for another account logs this one out, and says nothing of the one that comes', async () => {
+    await isOpen();
+    const before = await observed();
+    await requestLink(stage.space.store, ADDRESS, { attemptId: 'two', method: 'qrCode', forceNew: true });
+    let isLoggedOut = false;
+    const { logOut } = stage.sessions[0]!;
+    stage.sessions[0]!.logOut = async () => {
+      isLoggedOut = true;
+      await logOut.call(stage.sessions[0]);
+    };
+    stage.owner.look();
+    await stage.owner.ended;
+    const { desired, hasKeys } = await state();
+    expect([isLoggedOut, hasKeys, desired?.want]).to.deep.equal([true, false, 'linking']);
+    expect(await observed(), 'in the name of the next').to.deep.equal(before);
+    expect([stage.owner.failed, await isFree()]).to.deep.equal([false, true]);
+  });
+
+  it('is final: what its session throws later is told, and is no failure of the device', async () => {
+    await isOpen();
+    await stage.owner.handOver();
+    stage.uncaught(new Error('too late'));
+    expect(stage.lines).to.include('uncaught error of a device that was given back');
+    expect(stage.lines).not.to.include('owner failed, device released');
+    expect(stage.owner.failed).to.equal(false);
+    expect(await stage.registry.metrics()).to.match(/gateway_contained_errors_total(\{[^}]*\})? 1/);
+  });
+
+  it('comes with what its session throws, which is a failure of the device', async () => {
+    await isOpen();
+    stage.uncaught(new Error('a defect'));
+    await stage.owner.ended;
+    expect(stage.lines).to.include('owner failed, device released');
+    expect([stage.owner.failed, await isFree()]).to.deep.equal([true, true]);
+  });
+
   for (const [outcome, reason] of [
     [{ kind: 'loggedOut', code: 401 }, 'logged_out'],
     [{ kind: 'banned', code: 403 }, 'banned'],
-    [{ kind: 'notMultiDevice', code: 411 }, undefined],
-  ] as [DisconnectOutcome, string | undefined][]) {
+    [{ kind: 'notMultiDevice', code: 411 }, 'not_multi_device'],
+  ] as [DisconnectOutcome, string][]) {
     it(`is counted and told where the network says ${outcome.kind}, with its words`, async () => {
       await isOpen();
       stage.sessions[0]!.lose(outcome, { serverWords: 'as it says' });
       await stage.owner.ended;
-      expect(await observed()).to.include({ status: 'disconnected', networkReason: 'as it says' });
-      if (reason) expect(await observed()).to.include({ reason });
+      expect(await observed()).to.include({ status: 'disconnected', reason, networkReason: 'as it says' });
       const name = outcome.kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       expect(await stage.registry.metrics()).to.include(`gateway_disconnects_total{outcome="${name}"} 1`);
       expect(stage.lines).to.include('device unlinked');
@@ -71,24 +106,27 @@ describe('the end of an owner', () => {
 
   it('comes in the middle of a login, too, which is then over', async () => {
     await isOpen();
-    const network = defer<void>();
-    stage.networkAnswers = network.promise;
+    stage.network = defer<void>();
     stage.sessions[0]!.lose({ kind: 'restart', code: 515 });
     await eventually(() => stage.owner.state === 'opening', { everyMs: 1 });
     const over = stage.owner.handOver();
-    network.resolve();
+    stage.network.resolve();
     await over;
     expect([stage.owner.state, stage.owner.failed, await isFree()]).to.deep.equal(['ended', false, true]);
   });
 
   it('lets another device log in after three seconds in which the network said nothing', async () => {
     await isOpen();
-    const network = defer<void>();
-    stage.networkAnswers = network.promise;
+    stage.network = defer<void>();
     stage.sessions[0]!.lose({ kind: 'restart', code: 515 });
     await eventually(() => stage.owner.state === 'opening', { everyMs: 1 });
-    await eventually(() => stage.owner.state === 'waiting', { everyMs: 20 });
-    network.resolve();
+    let isNext = false;
+    void stage.openings.add(() => {
+      isNext = true;
+    });
+    await eventually(() => isNext && stage.owner.state === 'waiting');
+    expect(stage.sessions).to.have.length(1);
+    stage.network.resolve();
     await isOpen(2);
     await isObserved({ status: 'connected' });
   });

@@ -229,11 +229,10 @@ describe('the owner of a device, on a script', () => {
     await stage.owner.handOver();
     expect(await observed()).to.include({ status: 'connected' });
     stage.ownership = (await stage.keeper.acquire(ADDRESS))!;
-    const network = defer<void>();
-    stage.networkAnswers = network.promise;
+    stage.network = defer<void>();
     stage.start();
     await isObserved({ status: 'connecting', reason: 'restoring' });
-    network.resolve();
+    stage.network.resolve();
     await isObserved({ status: 'connected' });
   });
 

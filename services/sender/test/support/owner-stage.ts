@@ -1,7 +1,9 @@
 import { defaultPace } from '@gateway/contracts/devices/pace';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { OpenSessionOptions } from '@gateway/messenger/session/open-session';
+import type { Deferred } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { containerOf } from '@gateway/runtime/process/contain';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
 import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
@@ -32,6 +34,8 @@ export function useOwner() {
     start();
   });
   afterEach(async () => {
+    // Otherwise what failed before it answered would never end.
+    stage.network?.resolve();
     await stage.owner.handOver();
     stage.keeper.stop();
     await stage.space.close();
@@ -48,14 +52,15 @@ export function useOwner() {
         metrics: createSenderMetrics(stage.registry, () => ({})),
         endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
         openSession: async (options) => {
-          await stage.networkAnswers;
+          stage.uncaught = containerOf()!;
+          await stage.network?.promise;
           const session = await stage.logIn(options);
           stage.sessions.push(session);
           return session;
         },
         clientVersion: new ClientVersion({ store, logger, clock }),
         lookMs: stage.lookMs,
-        ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
+        ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000, uploads: new PQueue(), openings: stage.openings },
         memory: new MemoryBudget(),
       },
       stage.ownership,
@@ -162,8 +167,12 @@ async function openStage(now: Pick<Actions, 'nowMs'> & Moment) {
     lines,
     sessions: [] as ScriptedSession[],
     logIn: logInOnScript(script, ACCOUNT) as (options: OpenSessionOptions) => Promise<ScriptedSession>,
-    /** Each login waits for it. */
-    networkAnswers: Promise.resolve(),
+    /** Each login waits for it, where it is there. */
+    network: undefined as Deferred<void> | undefined,
+    /** Of all devices of the process. */
+    openings: new PQueue({ concurrency: 1 }),
+    /** Gets the uncaught errors of the last session. */
+    uncaught: (_error: Error): void => {},
     owner: undefined as unknown as DeviceOwner,
     registry: createMetrics(),
   };
