@@ -1,4 +1,5 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { describeOptOut } from '@gateway/store/workspace/describe-opt-out';
 import {
   addOptOuts,
   countOptOuts,
@@ -120,6 +121,14 @@ describe('the list of those who opted out', () => {
     const seen = new Set([...first!, ...rest.map(placeOf)]);
     expect(numbers.every((number) => seen.has(number))).to.equal(true);
     expect(seen.size).to.be.at.least(2_500).and.at.most(2_501);
+  });
+
+  it('shows a person by number, or by the hidden identifier of one whose number is not known', () => {
+    const entry = { source: 'reply', atMs: AT_MS } as const;
+    const shown = { source: 'reply', at: new Date(AT_MS).toISOString() };
+    expect(describeOptOut({ phone: '447700900001', ...entry })).to.deep.equal({ phone: '447700900001', ...shown });
+    const hidden = { phone: null, hiddenId: '12@lid', ...shown };
+    expect(describeOptOut({ hiddenId: '12@lid', ...entry })).to.deep.equal(hidden);
   });
 
   it('takes 40 bytes a person at most', async () => {
