@@ -1,10 +1,14 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type ClientRequest, request } from 'node:http';
 import { describeMetrics, METRIC_GROUPS } from '@gateway/gateway/metrics-document';
 import { ROLE_NAMES } from '@gateway/gateway/roles';
 import { addMetrics, combinationsOf, createMetrics, type MetricSpec } from '@gateway/runtime/process/metrics';
 import { ROOT } from '@gateway/scripts/paths';
+import { startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
 import { startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { openRedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
@@ -103,31 +107,68 @@ describe('a role in a process of its own', () => {
 });
 
 describe('the end of a process', () => {
-  it('can be watched for as long as it takes', async () => {
-    const space = await openRedisSpace();
+  it('can be watched for as long as it takes, whichever role it has', async () => {
+    const [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
     const proxy = await startRedisProxy(space.url);
-    const env = { REDIS_URL: proxy.url, KEY_PREFIX: space.prefix, ...space.keySettings };
-    const sender = await ServiceProcess.start('sender', env);
+    const ofDashboard = { KEY_PREFIX: space.prefix, ...space.keySettings, DASHBOARD_PORT: '0' };
+    const [gateway, dashboard] = await Promise.all([
+      Gateway.start({ space, simulator, env: { REDIS_URL: proxy.url } }),
+      ServiceProcess.start('dashboard', { REDIS_URL: proxy.url, ...ofDashboard }),
+    ]);
+    await gateway.addEvents();
+    const processes = [...gateway.running(), dashboard];
     try {
-      const { opsPort } = await sender.waitForLog((line) => typeof line.opsPort === 'number');
-      const get = (path: string) => fetch(`http://127.0.0.1:${opsPort}${path}`);
-      // It leaves the fleet first, and that takes as long as Redis does.
+      expect(processes.map(({ service }) => service)).to.have.members(ROLE_NAMES);
+      const opsUrls = await Promise.all(processes.map(opsUrlOf));
+      const authorization = `Bearer ${await gateway.tokenOf('default')}`;
+      const underWay = await Promise.all([
+        beginRequest(gateway.api, '/api/messenger/v1/send', { authorization }),
+        beginRequest(dashboard, '/console/api/sign-in', { 'sec-fetch-site': 'same-origin' }),
+      ]);
+      // The connection service holds a device.
+      expect((await gateway.call('POST', '/connect?rawQrCode=true')).body.qrCode).to.be.a('string');
+      // Those two wait for their callers; the others take leave of Redis, and that takes as long as Redis does.
       proxy.freeze();
-      sender.signal('SIGTERM');
-      await eventually(async () => (await (await get('/readyz')).text()).includes('"lifecycle":"stopping"'));
-      expect((await get('/readyz')).status).to.equal(503);
-      expect((await get('/livez')).status).to.equal(200);
-      expect(await (await get('/metrics')).text()).to.include('gateway_owned_devices');
+      for (const process of processes) process.signal('SIGTERM');
+      expect(await Promise.all(opsUrls.map(watchStop))).to.deep.equal(ROLE_NAMES.map(() => [503, 200, 200]));
+      expect(processes.map(({ isRunning }) => isRunning)).to.deep.equal(ROLE_NAMES.map(() => true));
       proxy.restore();
-      expect(await sender.stop()).to.equal(true);
-      expect(await get('/livez').catch(() => 'gone')).to.equal('gone');
+      for (const begun of underWay) begun.destroy();
+      expect(await Promise.all(processes.map((process) => process.stop()))).to.deep.equal(ROLE_NAMES.map(() => true));
+      const gone = await Promise.allSettled(opsUrls.map((url) => fetch(`${url}/livez`)));
+      expect(gone.map(({ status }) => status)).to.deep.equal(ROLE_NAMES.map(() => 'rejected'));
     } finally {
-      await sender.kill();
+      await Promise.all(processes.map((process) => process.kill()));
+      await simulator.close();
       proxy.close();
       await space.close();
     }
   });
 });
+
+async function opsUrlOf(process: ServiceProcess): Promise<string> {
+  const { opsPort } = await process.waitForLog((line) => typeof line.opsPort === 'number');
+  return `http://127.0.0.1:${opsPort}`;
+}
+
+/** What the ops port answers of readiness, of life and with metrics, once it has said that the process stops. */
+async function watchStop(opsUrl: string): Promise<number[]> {
+  await eventually(async () => (await (await fetch(`${opsUrl}/readyz`)).text()).includes('"lifecycle":"stopping"'));
+  const answers = await Promise.all(['/readyz', '/livez', '/metrics'].map((path) => fetch(`${opsUrl}${path}`)));
+  expect(await answers[2]!.text()).to.include('gateway_build_info{');
+  return answers.map(({ status }) => status);
+}
+
+/** A request that the process has taken, and whose body does not come. */
+async function beginRequest(process: ServiceProcess, path: string, headers: object): Promise<ClientRequest> {
+  const { port } = await process.waitForLog(({ message }) => message === `${process.service} listens`);
+  const expecting = { 'content-type': 'application/json', 'content-length': 2, expect: '100-continue' };
+  const begun = request(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers: { ...expecting, ...headers } });
+  begun.on('error', () => {});
+  begun.flushHeaders();
+  await once(begun, 'continue');
+  return begun;
+}
 
 /** Nothing has happened yet: of each metric every known value of its labels is there, and no counter has counted. */
 function expectAllAtZero(scrapes: readonly string[], isMeant: (spec: MetricSpec) => boolean): void {
