@@ -6,12 +6,19 @@ import { readConfig } from '@gateway/runtime/config/read-config';
 import { ROOT } from '@gateway/scripts/paths';
 import { provideKubectl } from '@gateway/scripts/tests/provide-kubectl';
 import { startSimulator } from '@gateway/simulator/start-simulator';
-import { expect } from 'chai';
+import { AssertionError, expect } from 'chai';
 import { parse, stringify } from 'yaml';
 import { findTypeErrors, type Manifest, render } from './support/manifests.js';
+import {
+  containersOf,
+  expectLimitsAndProbes,
+  expectNoGap,
+  expectNoRights,
+  find,
+  OVERLAYS,
+  ofKind,
+} from './support/policies.js';
 
-const OVERLAYS = ['dev', 'production'] as const;
-const ROLES = ['api', 'connection', 'dashboard', 'events', 'sender'];
 /** What no pod that talks to strangers may reach: metadata services, and networks of ours. */
 const INSIDE = ['169.254.169.254', '10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '168.63.129.16', '127.0.0.1'];
 const OURS = { matchLabels: { 'app.kubernetes.io/part-of': 'messenger-gateway' } };
@@ -26,14 +33,6 @@ describe('k8s/', function () {
     for (const overlay of OVERLAYS) rendered[overlay] = render(kubectl, `k8s/overlays/${overlay}`);
   });
 
-  const ofKind = (manifests: readonly Manifest[], kind: string) => manifests.filter((each) => each.kind === kind);
-  const find = (manifests: readonly Manifest[], kind: string, name: string) => {
-    const found = ofKind(manifests, kind).find(({ metadata }) => metadata.name.replace(/-[a-z0-9]{10}$/, '') === name);
-    if (!found) throw new Error(`no ${kind} ${name}`);
-    return found;
-  };
-  const containersOf = (deployment: Manifest) => deployment.spec.template.spec.containers;
-
   for (const overlay of OVERLAYS) {
     describe(`overlays/${overlay}`, () => {
       const pods = () => ofKind(rendered[overlay], 'Deployment');
@@ -43,47 +42,15 @@ describe('k8s/', function () {
       });
 
       it('has pods without rights: no root, no privileges, nothing to write to, no token of the cluster', () => {
-        for (const { metadata, spec } of pods()) {
-          const pod = spec.template.spec;
-          expect(pod, metadata.name).to.include({ automountServiceAccountToken: false, enableServiceLinks: false });
-          expect(pod.securityContext.runAsNonRoot).to.equal(true);
-          expect(pod.securityContext.runAsUser).to.be.above(0);
-          expect(pod.securityContext.seccompProfile).to.deep.equal({ type: 'RuntimeDefault' });
-          for (const { securityContext } of pod.containers) {
-            expect(securityContext).to.deep.include({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true });
-            expect(securityContext.capabilities).to.deep.equal({ drop: ['ALL'] });
-          }
-        }
-        const { labels } = find(rendered[overlay], 'Namespace', 'messenger-gateway').metadata;
-        expect(labels['pod-security.kubernetes.io/enforce']).to.equal('restricted');
+        expectNoRights(rendered[overlay]);
       });
 
       it('has limits and probes for each container, and images of one version', () => {
-        const image = overlay === 'production' ? /@sha256:[0-9a-f]{64}$/ : /:(?!latest)[\w.-]+$/;
-        for (const container of pods().flatMap(containersOf)) {
-          expect(container.image).to.match(image);
-          expect(container.resources.requests).to.have.all.keys('cpu', 'memory', 'ephemeral-storage');
-          expect(container.resources.limits).to.have.all.keys('memory', 'ephemeral-storage');
-          for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
-            expect(container).to.have.property(probe);
-        }
+        expectLimitsAndProbes(rendered[overlay], overlay);
       });
 
       it('rolls without a gap, spreads its pods, and lets one of them go at a time', () => {
-        for (const name of ROLES) {
-          const { spec } = find(rendered[overlay], 'Deployment', name);
-          expect(spec.strategy.rollingUpdate).to.deep.equal({ maxSurge: 1, maxUnavailable: 0 });
-          expect(spec.minReadySeconds).to.be.above(0);
-          expect(spec.template.spec.topologySpreadConstraints).to.have.length(2);
-          // Above the 2 s that a check of /readyz may take.
-          for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
-            expect(spec.template.spec.containers[0][probe].timeoutSeconds, probe).to.be.above(2);
-          const budget = find(rendered[overlay], 'PodDisruptionBudget', name).spec;
-          expect(budget).to.include({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
-          expect(budget.selector).to.deep.equal(spec.selector);
-        }
-        const { template } = find(rendered[overlay], 'Deployment', 'sender').spec;
-        expect(template.spec.terminationGracePeriodSeconds).to.be.at.least(90);
+        expectNoGap(rendered[overlay]);
       });
 
       it('has services, autoscalers and ingresses that lead to something', () => {
@@ -225,6 +192,76 @@ describe('k8s/', function () {
     writeFileSync(join(ROOT, 'build/rules.yaml'), head + stringify(made, { lineWidth: 120 }));
     const { spec } = find(rendered.production, 'PrometheusRule', 'messenger-gateway');
     expect(spec, 'copy build/rules.yaml, which was just made, to k8s/components/monitoring').to.deep.equal({ groups });
+  });
+
+  describe('the policies', () => {
+    type Plant = [what: string, plant: (pod: Manifest['spec'], container: Manifest['spec']) => void];
+    const plants: [policy: (manifests: readonly Manifest[]) => void, Plant[]][] = [
+      [
+        expectNoRights,
+        [
+          ['root', ({ securityContext }) => Object.assign(securityContext, { runAsNonRoot: false })],
+          ['the number of root', ({ securityContext }) => Object.assign(securityContext, { runAsUser: 0 })],
+          ['a token of the cluster', (pod) => Object.assign(pod, { automountServiceAccountToken: true })],
+          [
+            'privileges',
+            (_, { securityContext }) => Object.assign(securityContext, { allowPrivilegeEscalation: true }),
+          ],
+          ['a root to write to', (_, { securityContext }) => delete securityContext.readOnlyRootFilesystem],
+          ['capabilities', (_, { securityContext }) => Object.assign(securityContext, { capabilities: { drop: [] } })],
+        ],
+      ],
+      [
+        (manifests) => expectLimitsAndProbes(manifests, 'production'),
+        [
+          ['an image by its tag', (_, container) => Object.assign(container, { image: 'messenger-gateway:1.2.3' })],
+          ['no limit of memory', (_, { resources }) => delete resources.limits.memory],
+          ['no request of CPU', (_, { resources }) => delete resources.requests.cpu],
+          ['no probe of its start', (_, container) => delete container.startupProbe],
+          ['no probe of its readiness', (_, container) => delete container.readinessProbe],
+        ],
+      ],
+      [
+        expectNoGap,
+        [
+          [
+            'a probe that gives up early',
+            (_, container) => Object.assign(container.livenessProbe, { timeoutSeconds: 1 }),
+          ],
+          ['pods on one node', (pod) => pod.topologySpreadConstraints.pop()],
+        ],
+      ],
+    ];
+    for (const [policy, each] of plants) {
+      for (const [what, plant] of each) {
+        it(`find ${what}`, () => {
+          const planted = structuredClone(rendered.production);
+          const pod = find(planted, 'Deployment', 'sender').spec.template.spec;
+          plant(pod, pod.containers[0]);
+          expect(() => policy(planted)).to.throw(AssertionError);
+        });
+      }
+    }
+
+    it('find the latest version of an image, whatever that is, in overlays/dev', () => {
+      const planted = structuredClone(rendered.dev);
+      containersOf(find(planted, 'Deployment', 'sender'))[0].image = 'messenger-gateway:latest';
+      expect(() => expectLimitsAndProbes(planted, 'dev')).to.throw(AssertionError);
+    });
+
+    it('find a budget that lets two pods go, or none of those that hang, and a roll-out with a gap', () => {
+      const wrong: [kind: string, plant: (spec: Manifest['spec']) => void][] = [
+        ['PodDisruptionBudget', (spec) => Object.assign(spec, { maxUnavailable: 2 })],
+        ['PodDisruptionBudget', (spec) => delete spec.unhealthyPodEvictionPolicy],
+        ['Deployment', (spec) => Object.assign(spec.strategy.rollingUpdate, { maxUnavailable: 1 })],
+        ['Deployment', (spec) => Object.assign(spec.template.spec, { terminationGracePeriodSeconds: 30 })],
+      ];
+      for (const [kind, plant] of wrong) {
+        const planted = structuredClone(rendered.production);
+        plant(find(planted, kind, 'sender').spec);
+        expect(() => expectNoGap(planted), String(plant)).to.throw(AssertionError);
+      }
+    });
   });
 
   describe('the check by types', () => {
