@@ -9,7 +9,7 @@ const COMMANDS = {
   start: ['services/gateway', 'services/dashboard', 'services/cli', 'services/simulator', 'scripts'],
   simulator: ['services/simulator', 'scripts'],
   cli: ['services/cli', 'scripts'],
-  bench: ['bench', 'scripts'],
+  bench: ['bench', 'services/dashboard', 'scripts'],
   chaos: ['libs/testkit', 'scripts'],
   model: ['.'],
   mutate: ['.'],

@@ -12,6 +12,7 @@ import { restartBenchmark } from './benchmarks/restart.js';
 import { rollBenchmark } from './benchmarks/roll.js';
 import { singleBenchmark } from './benchmarks/single.js';
 import { warmBenchmark } from './benchmarks/warm.js';
+import { consoleBenchmark } from './console/console.js';
 import { eventsBenchmark } from './events/events.js';
 import { eventsMemoryBenchmark } from './events/events-memory.js';
 import { clusterBenchmark } from './fleets/cluster.js';
@@ -31,6 +32,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   warmBenchmark,
   eventsBenchmark,
   eventsMemoryBenchmark,
+  consoleBenchmark,
   coldBenchmark,
   otpBenchmark,
   idleBenchmark,

@@ -1,4 +1,5 @@
 import { parseMessageId } from '@gateway/contracts/ids';
+import { sendKeys } from '@gateway/contracts/redis-keys';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { defer } from '@gateway/runtime/deferred';
 import { listAudit } from '@gateway/store/console/audit';
@@ -99,6 +100,34 @@ describe('messages in the console', () => {
     });
     await operator.post(`/messages/${others.body.messageId}/cancel`);
     expect((await viewer.get('/messages?status=cancelled')).body.messages).to.have.length(1);
+  });
+
+  it('begin in lists with their first words, a one-time password with none, for those who may send', async () => {
+    const long = `${'wide 🙂\n'.repeat(40)}end`;
+    const { messageId } = (await send('form-words', { to: PEOPLE, text: long })).body;
+    const { value: token } = await api.newToken({ device: 'shop', scopes: ['otp'] });
+    await api.call('POST', '/otp', { token, json: { phone: PEOPLE[0], code: '730541' } }).catch(() => {});
+    const begins = 'wide 🙂 '.repeat(40);
+    const [otp, first] = (await operator.get('/messages?device=shop')).body.messages;
+    expect(first).to.include({ messageId, begins: `${[...begins].slice(0, 80).join('')}…` });
+    expect(otp.kind).to.equal('otp');
+    expect(otp).not.to.have.property('begins');
+    for (const { text } of [await viewer.get('/messages'), await operator.get('/messages?kind=otp')]) {
+      expect(text).not.to.match(/begins|730541/);
+    }
+    const [live, masked] = [await openStream(operator, 'messages'), await openStream(viewer, 'messages')];
+    for (const [stream, words] of [
+      [live, true],
+      [masked, false],
+    ] as const) {
+      const listed = await stream.wait<{ messageId: string; begins?: string }[]>('messages', () => true);
+      expect(listed.some((each) => each.begins !== undefined)).to.equal(words);
+      stream.close();
+    }
+    const { tag } = parseMessageId(messageId)!;
+    await space.store.redis.unlink(sendKeys(space.store.space, { workspace: 'main', device: 'shop' }, tag).content);
+    const [, forgotten] = (await operator.get('/messages?device=shop')).body.messages;
+    expect(forgotten).to.include({ messageId }).and.not.to.have.property('begins');
   });
 
   it('show who got them and why others did not, with masked numbers and no words to a viewer', async () => {

@@ -74,10 +74,11 @@ describe('the roles of the console', () => {
     await linking.observe({ status: 'connecting', reason: 'linking', code: 'a-code-to-scan', codeExpiresAtMs });
     const { sends } = await listSends(store, 'main', { limit: 1 });
     const { messageId } = sends[0]!.send;
-    const SECRET = /a-code-to-scan|between us alone|900999|4477000000/;
+    const SECRETS = ['a-code-to-scan', 'between us alone', '900999', '4477000000'];
 
+    /** Where each of the secrets is said, if anywhere. */
     const hear = async (browser: Browser) => {
-      const told: string[] = [];
+      const told: { path: string; text: string }[] = [];
       const places = {
         device: ['shop', 'linking'],
         id: [messageId],
@@ -88,19 +89,26 @@ describe('the roles of the console', () => {
       for (const { path } of OPERATIONS.filter(({ method }) => method === 'get')) {
         const [, name] = /:(\w+)/.exec(path) ?? [];
         for (const value of places[name as keyof typeof places] ?? ['']) {
-          const query = path.endsWith('/recipients') ? '?places=0,1,2' : path.endsWith('/phone') ? '?at=0' : '';
-          told.push((await browser.get(path.replace(/:\w+/, value) + query)).text);
+          const query = path.endsWith('/recipients') ? '?at=0,1,2' : path.endsWith('/phone') ? '?at=0' : '';
+          const asked = path.replace(/:\w+/, value) + query;
+          told.push({ path: asked, text: (await browser.get(asked)).text });
         }
       }
-      const topics = ['devices', 'device.linking', 'device.shop', `send.${messageId}`, 'overview.1'];
+      const topics = ['devices', 'messages', 'device.linking', 'device.shop', `send.${messageId}`, 'overview.1'];
       const live = await openStream(browser, topics.join());
       await live.wait('device.linking', () => true);
+      await live.wait('messages', () => true);
       await live.wait(`send.${messageId}`, () => true);
       live.close();
-      return [...told, JSON.stringify(live.events)].filter((text) => SECRET.test(text));
+      told.push(...live.events.map(({ event, data }) => ({ path: event, text: JSON.stringify(data) })));
+      return SECRETS.map((secret) => told.filter(({ text }) => text.includes(secret)).map(({ path }) => path));
     };
-    expect(await hear(await stage.dashboard.signIn('viewer'))).to.deep.equal([]);
-    expect(await hear(await stage.dashboard.signIn('operator'))).not.to.be.empty;
+    expect(await hear(await stage.dashboard.signIn('viewer'))).to.deep.equal([[], [], [], []]);
+    const [code, text, phone, recipients] = await hear(await stage.dashboard.signIn('operator'));
+    expect(code).to.include.members(['/devices/linking', 'device.linking']);
+    expect(text).to.include.members(['/messages', 'messages', `/messages/${messageId}/content`]);
+    expect(phone).to.include.members(['/devices', 'devices', '/devices/shop', 'device.shop']);
+    expect(recipients).to.deep.equal([`/messages/${messageId}/recipients?at=0,1,2`]);
   });
 
   it('let no operator become an admin, nor act as one', async () => {

@@ -12,6 +12,8 @@ export interface SendSummary {
   counts: StatusCounts;
   createdAtMs: number;
   expiresAtMs: number;
+  /** Its first words or the name of its file, in lists, for those who may send. Never of a one-time password. */
+  begins?: string;
 }
 
 /** One send, as it is now. */

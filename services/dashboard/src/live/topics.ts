@@ -1,6 +1,6 @@
 import { type OverviewHours, readOverviewHours } from '@gateway/contracts/console/overview';
-import type { SendView } from '@gateway/contracts/console/send-views';
-import type { UserRole } from '@gateway/contracts/console/users';
+import type { SendSummary, SendView } from '@gateway/contracts/console/send-views';
+import { mayAct, type UserRole } from '@gateway/contracts/console/users';
 import type { DeviceView } from '@gateway/contracts/console/views';
 import type { WebhookPage, WebhookView } from '@gateway/contracts/console/webhook-views';
 import type { Doorbell } from '@gateway/contracts/doorbell';
@@ -10,7 +10,7 @@ import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { findApiToken } from '@gateway/store/workspace/api-tokens';
 import { type CommonDeps, readCommon, readDeviceView, showTo } from '../views/device-view.js';
 import type { OverviewReader } from '../views/overview.js';
-import { findSend, readSendView, summarize } from '../views/send-view.js';
+import { findSend, readSendView, summarizeWithWords, withoutWords } from '../views/send-view.js';
 import { describeToken } from '../views/token-view.js';
 import { readWebhookPage, readWebhookViews, showPageTo, showWebhookTo } from '../views/webhook-view.js';
 import type { Topic } from './topic.js';
@@ -111,7 +111,8 @@ function messagesTopic({ store, workspace }: TopicDeps): Topic {
     role: 'viewer',
     everyMs: 3_000,
     isRungBy: (bell) => bell.workspace === workspace && bell.topic === 'sends',
-    read: async () => (await listSends(store, workspace, { limit: 50 })).sends.map(summarize),
+    read: async () => summarizeWithWords(store, (await listSends(store, workspace, { limit: 50 })).sends),
+    show: (role, sends) => (mayAct(role, 'operator') ? sends : (sends as SendSummary[]).map(withoutWords)),
   };
 }
 

@@ -1,3 +1,4 @@
+import { mayAct } from '@gateway/contracts/console/users';
 import { KIND_CODES } from '@gateway/contracts/content/message-content';
 import type { Workspace } from '@gateway/contracts/ids';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
@@ -12,7 +13,14 @@ import Joi from 'joi';
 import type { DashboardDeps } from '../dashboard-deps.js';
 import { ConsoleError } from '../http/console-error.js';
 import { type Call, checkQuery, operation } from '../http/operation.js';
-import { describeContent, describeRecipient, findSend, readSendView, summarize } from '../views/send-view.js';
+import {
+  describeContent,
+  describeRecipient,
+  findSend,
+  readSendView,
+  summarize,
+  summarizeWithWords,
+} from '../views/send-view.js';
 
 const PAGE = 50;
 const MOST_ROWS = 1_000;
@@ -40,7 +48,7 @@ export const listMessages = operation({
   method: 'get',
   path: '/messages',
   for: 'viewer',
-  async handle({ req }, { store, workspace }) {
+  async handle({ req, user }, { store, workspace }) {
     const { device, status, kind, since, until, after } = checkQuery(listQuery, req);
     const { sends, next } = await listSends(store, workspace, {
       limit: PAGE,
@@ -51,7 +59,8 @@ export const listMessages = operation({
       ...(until !== undefined && { untilMs: until }),
       ...(after !== undefined && { before: fromCursor(after) }),
     });
-    return { body: { messages: sends.map(summarize), next: next ? toCursor(next) : null } };
+    const messages = mayAct(user.role, 'operator') ? await summarizeWithWords(store, sends) : sends.map(summarize);
+    return { body: { messages, next: next ? toCursor(next) : null } };
   },
 });
 
@@ -64,7 +73,8 @@ export const findMessages = operation<{ phone?: string; networkId?: string }>({
   body: Joi.object({ phone: Joi.string().max(60), networkId: Joi.string().max(60) }).xor('phone', 'networkId'),
   async handle({ body }, { store, workspace }) {
     const found = await find(store, workspace, body);
-    return { body: { messages: found.map((each) => ({ ...summarize(each), recipient: each.recipient })) } };
+    const summaries = await summarizeWithWords(store, found);
+    return { body: { messages: summaries.map((each, i) => ({ ...each, recipient: found[i]!.recipient })) } };
   },
 });
 

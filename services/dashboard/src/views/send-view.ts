@@ -7,9 +7,10 @@ import type { RecipientView } from '@gateway/contracts/sends/packed-send';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { sendStatus } from '@gateway/contracts/sends/statuses';
 import type { Store } from '@gateway/store/core/store';
+import { UnknownKeyError } from '@gateway/store/core/vault';
 import { findDeviceByShortId } from '@gateway/store/devices/devices';
 import type { FoundSend } from '@gateway/store/sends/listing/list-sends';
-import { readSend, readStatuses } from '@gateway/store/sends/read-send';
+import { readContent, readSend, readStatuses } from '@gateway/store/sends/read-send';
 
 /** A send of the workspace, whichever token made it. */
 export async function findSend(store: Store, workspace: Workspace, messageId: string): Promise<FoundSend | undefined> {
@@ -24,6 +25,41 @@ export async function findSend(store: Store, workspace: Workspace, messageId: st
 export function summarize({ address: { device }, send }: FoundSend): SendSummary {
   const { messageId, kind, total, counts, createdAtMs, expiresAtMs } = send;
   return { messageId, device, kind, status: sendStatus(counts), total, counts, createdAtMs, expiresAtMs };
+}
+
+/** The same with what each begins to say: nothing of it is kept here, as it may be forgotten at any time. */
+export async function summarizeWithWords(store: Store, sends: readonly FoundSend[]): Promise<SendSummary[]> {
+  return Promise.all(
+    sends.map(async (found) => {
+      const begins = await readBeginning(store, found);
+      return { ...summarize(found), ...(begins && { begins }) };
+    }),
+  );
+}
+
+/** As a viewer may see a send of a list. */
+export function withoutWords({ begins: _, ...summary }: SendSummary): SendSummary {
+  return summary;
+}
+
+const FIRST_CHARACTERS = 80;
+
+async function readBeginning(store: Store, found: FoundSend): Promise<string | undefined> {
+  if (found.send.kind === 'otp') return undefined;
+  const stored = await readContent(store, found.address, found.send.tag).catch((thrown: unknown) => {
+    // Its key was taken away: the list is read without it.
+    if (thrown instanceof UnknownKeyError) return undefined;
+    throw thrown;
+  });
+  const { text, file } = describeContent(found, stored?.content);
+  // By characters: half of a pair of surrogates is none.
+  const start = [
+    ...(text ?? file?.name ?? '')
+      .slice(0, 4 * FIRST_CHARACTERS)
+      .trim()
+      .replace(/\s+/g, ' '),
+  ];
+  return start.length > FIRST_CHARACTERS ? `${start.slice(0, FIRST_CHARACTERS).join('')}…` : start.join('');
 }
 
 export async function readSendView(store: Store, found: FoundSend): Promise<SendView> {

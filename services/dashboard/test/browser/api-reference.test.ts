@@ -53,4 +53,17 @@ describe('the reference of the API', () => {
     // The console has seen it.
     await page.getByText('It works: the first request has arrived.').waitFor();
   });
+
+  it('speaks Arabic to those who came from an Arabic console, from the right, and keeps that', async () => {
+    const page = await browser.open(stage.dashboard, '/settings/api', { language: 'ar' });
+    const link = page.locator('a[href*="/docs?language=ar"]').first();
+    const [reference] = await Promise.all([page.context().waitForEvent('page'), link.click()]);
+    const search = reference.getByRole('button', { name: 'بحث' }).first();
+    await search.waitFor();
+    await reference.reload();
+    await search.waitFor();
+    expect(await reference.evaluate('document.documentElement.lang')).to.equal('ar');
+    const { x } = (await search.boundingBox())!;
+    expect(x, 'the list of endpoints is at the right').to.be.above(600);
+  });
 });

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Moment } from '../../components/moment.js';
 import { TablePanel } from '../../components/tables/table-panel.js';
+import classes from './message-table.module.css';
 import { SendState } from './send-status.js';
 
 const COLUMNS = ['message', 'state', 'recipients', 'device', 'time'] as const;
@@ -27,12 +28,17 @@ export function MessageTable({ messages }: { messages: readonly ListedMessage[] 
 
 function Row({ message }: { message: ListedMessage }) {
   const { t } = useTranslation();
-  const { messageId, kind, status, total, counts, device, createdAtMs, recipient } = message;
+  const { messageId, kind, begins, status, total, counts, device, createdAtMs, recipient } = message;
   return (
     <Table.Tr>
-      <Table.Td>
+      <Table.Td className={classes.message}>
+        {begins && (
+          <Text size="sm" truncate>
+            <bdi>{begins}</bdi>
+          </Text>
+        )}
         <Anchor
-          size="sm"
+          size={begins ? 'xs' : 'sm'}
           renderRoot={(props) => (
             <Link
               {...props}
@@ -44,9 +50,11 @@ function Row({ message }: { message: ListedMessage }) {
         >
           <span className="ltr mono">{messageId}</span>
         </Anchor>
-        <Text size="xs" c="dimmed">
-          {t(`messages.kinds.${kind}`)}
-        </Text>
+        {(kind !== 'text' || !begins) && (
+          <Text size="xs" c="dimmed">
+            {t(`messages.kinds.${kind}`)}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td>
         <SendState status={status} />
