@@ -121,11 +121,16 @@ describe('the first steps in the console', () => {
   });
 
   it('on a simulated network a simulated phone scans or types, and the page says what network it is', async () => {
-    const page = await browser.open(dashboard, '/devices/by-phone');
+    const page = await browser.open(dashboard, '/devices/by-phone', { width: 360 });
+    await page.evaluate(COUNT_WORK);
     await page.getByText('This is a simulated network').waitFor();
     await page.getByRole('button', { name: 'Show the QR code' }).click();
     await page.getByRole('button', { name: 'Scan with a simulated phone' }).click();
     await page.getByRole('heading', { name: 'Connected' }).waitFor();
+    // From there to the first token without the menu.
+    await page.getByRole('link', { name: 'Create an API token' }).click();
+    await page.waitForURL(/settings\/api$/);
+    expect(await page.evaluate('window.clicks')).to.equal(3);
 
     const typed = await browser.open(dashboard, '/devices/by-typing-phone');
     await typed.getByText('Code to type').click();

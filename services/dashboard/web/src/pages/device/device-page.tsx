@@ -1,6 +1,7 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
-import { Badge, Group, SimpleGrid, Skeleton, Stack } from '@mantine/core';
-import { useParams } from '@tanstack/react-router';
+import { Anchor, Badge, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useDevice } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
@@ -62,17 +63,36 @@ function Head({ id, view }: { id: string; view: DeviceView | undefined }) {
 }
 
 function Known({ view }: { view: DeviceView }) {
-  const mayLink = useMe().user.role !== 'viewer';
+  const { role } = useMe().user;
+  const mayLink = role !== 'viewer';
   const { t } = useTranslation();
   const reason = useReasonText()(view);
   const isLinking = view.link !== undefined || view.status === 'disconnected';
+  const [wasLinked, noteLink] = useState(false);
+  if (view.link !== undefined && !wasLinked) noteLink(true);
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
       <Announce>{`${t(`devices.status.${view.status}`)}. ${reason ?? t('device.fine')}`}</Announce>
       {isLinking && mayLink && <LinkPanel id={view.id} view={view} />}
+      {wasLinked && view.status === 'connected' && role === 'admin' && <NextStep />}
       <DeviceFacts view={view} />
       <LastChanges view={view} />
     </SimpleGrid>
+  );
+}
+
+/** In place of the code that was scanned: on a phone the menu would be one tap more. */
+function NextStep() {
+  const { t } = useTranslation();
+  return (
+    <Panel>
+      <Anchor component={Link} to="/settings/api" fw={560}>
+        {t('overview.steps.token')}
+      </Anchor>
+      <Text size="sm" c="dimmed">
+        {t('overview.steps.tokenAbout')}
+      </Text>
+    </Panel>
   );
 }
 
