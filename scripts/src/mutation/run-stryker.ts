@@ -50,7 +50,7 @@ function settings({ mutate, tests, withTables, timeoutMs = 20_000 }: MutatedPack
     ignoreStatic: !withTables,
     mochaOptions: { spec: tests, 'no-config': true },
     timeoutMS: timeoutMs,
-    reporters: ['clear-text', 'json'],
+    reporters: ['progress-append-only', 'clear-text', 'json'],
     clearTextReporter: { allowColor: false, allowEmojis: false, logTests: false, reportTests: false },
     jsonReporter: { fileName: report },
     allowConsoleColors: false,
