@@ -130,7 +130,11 @@ describe('the end of a process', () => {
       // Those two wait for their callers; the others take leave of Redis, and that takes as long as Redis does.
       proxy.freeze();
       for (const process of processes) process.signal('SIGTERM');
-      expect(await Promise.all(opsUrls.map(watchStop))).to.deep.equal(ROLE_NAMES.map(() => [503, 200, 200]));
+      const watched = await Promise.all(opsUrls.map(watchStop));
+      expect(watched.map(({ statuses }) => statuses)).to.deep.equal(ROLE_NAMES.map(() => [503, 200, 200]));
+      for (const { metrics } of watched) expect(metrics).to.include('gateway_build_info{');
+      const sender = processes.findIndex(({ service }) => service === 'sender');
+      expect(watched[sender]!.metrics).to.include('gateway_owned_devices');
       expect(processes.map(({ isRunning }) => isRunning)).to.deep.equal(ROLE_NAMES.map(() => true));
       proxy.restore();
       for (const begun of underWay) begun.destroy();
@@ -152,11 +156,10 @@ async function opsUrlOf(process: ServiceProcess): Promise<string> {
 }
 
 /** What the ops port answers of readiness, of life and with metrics, once it has said that the process stops. */
-async function watchStop(opsUrl: string): Promise<number[]> {
+async function watchStop(opsUrl: string): Promise<{ statuses: number[]; metrics: string }> {
   await eventually(async () => (await (await fetch(`${opsUrl}/readyz`)).text()).includes('"lifecycle":"stopping"'));
   const answers = await Promise.all(['/readyz', '/livez', '/metrics'].map((path) => fetch(`${opsUrl}${path}`)));
-  expect(await answers[2]!.text()).to.include('gateway_build_info{');
-  return answers.map(({ status }) => status);
+  return { statuses: answers.map(({ status }) => status), metrics: await answers[2]!.text() };
 }
 
 /** A request that the process has taken, and whose body does not come. */
