@@ -1,6 +1,7 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { makeWebhookSecret, schemeOf } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { EventBells, ringEventBell } from '@gateway/store/events/event-bells';
 import { surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
 import { forgetInAttempts, listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import {
@@ -14,6 +15,7 @@ import {
   rotateSecret,
 } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
@@ -159,6 +161,35 @@ describe('the webhooks of a workspace', () => {
     const left = [keys().webhook(id), webhookParked(id), webhookParkedDue(id), webhookReplays(id), webhookAttempts(id)];
     for (const key of left) expect(await space.store.redis.exists(key), key).to.equal(0);
     expect(await listWebhooks(space.store, 'main')).to.deep.equal([]);
+  });
+
+  it('tell their last attempts, the newest first, as they were', async () => {
+    const [id, other] = [await createActive(), await createActive()];
+    expect(await listAttempts(space.store, 'main', id, 10), 'before the first').to.deep.equal([]);
+    const attempts = [3_000, 1_000, 2_000].map((atMs) => ({
+      ...{ webhookId: `evt_${atMs}`, atMs, tookMs: 5, status: null, error: 'timeout', answer: '' },
+    }));
+    for (const attempt of attempts) await recordAttempt(space.store, 'main', id, { attempt });
+    expect(await listAttempts(space.store, 'main', id, 2)).to.deep.equal([attempts[0], attempts[2]]);
+    expect(await listAttempts(space.store, 'main', id, 10)).to.have.length(3);
+    expect(await listAttempts(space.store, 'main', other, 10), 'of another').to.deep.equal([]);
+    const kept = Object.values(await space.store.redis.hgetall(keys().webhookAttempts(id)));
+    expect(kept.join(), 'sealed').not.to.include('evt_');
+  });
+
+  it('ring when one has passed its test, and not for any other attempt', async () => {
+    const id = (await create()) as WebhookId;
+    const heard: string[] = [];
+    const bells = await EventBells.listen(space.clients.subscriber, space.store.space);
+    bells.onAny((workspace) => heard.push(workspace));
+    const attempt = { webhookId: 'evt_test', atMs: 1_000, tookMs: 5, status: 200, error: null, answer: '' };
+    await recordAttempt(space.store, 'main', id, { attempt });
+    expect((await read(id)).status).to.equal('unverified');
+    const { revision } = await read(id);
+    expect(await recordAttempt(space.store, 'main', id, { attempt, verifiesRevision: revision })).to.equal('active');
+    await ringEventBell(space.store, 'last');
+    await eventually(() => heard.includes('last'), { everyMs: 1 });
+    expect(heard).to.deep.equal(['main', 'last']);
   });
 
   it('keep no answer that names a person who is to be forgotten, nor one that cannot be read', async () => {

@@ -1,9 +1,11 @@
 import type { DesiredState } from '@gateway/contracts/devices/device-state';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { KeysUnreadableError } from '@gateway/messenger/session/session-errors';
 import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
+import { FencedError } from '@gateway/runtime/errors';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import type { ProcessDeps } from '@gateway/sender/deps';
 import { DeviceSocket } from '@gateway/sender/device/device-socket';
@@ -176,6 +178,23 @@ describe('the sockets of a device, on a script', () => {
     await isSaid({ profilePic: 'https://pps.whatsapp.net/picture', name: 'Shop' });
     void session.report({ kind: 'renamed', name: 'Shop and more' });
     await isSaid({ name: 'Shop and more', profilePic: 'https://pps.whatsapp.net/picture' });
+  });
+
+  it('say nothing of a new name before they know whose it is', async () => {
+    await logIn((next) => void next.report({ kind: 'renamed', name: 'Shop and more' }));
+    await isSaid({ status: 'connected', name: 'Shop' });
+  });
+
+  it('fail with what cannot be written', async () => {
+    await space.store.redis.set(deviceKeys(space.store.space, ADDRESS).owner, 'other:9');
+    const decided = socket.open(desired);
+    await eventually(() => sessions.length === 1, { everyMs: 1 });
+    void last().report({ kind: 'open', account: ACCOUNT });
+    await eventually(() => failures.length > 0, { everyMs: 1 });
+    expect(failures.splice(0)[0]).to.be.instanceOf(FencedError);
+    expect(opened, 'nothing goes out').to.deep.equal([]);
+    await socket.close();
+    await decided;
   });
 
   it('go on without a picture that cannot be had', async () => {
