@@ -23,7 +23,9 @@ import { silentCounts } from './support/silent-counts.js';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const EVENTS = 20;
+/** In turn, so that what else the machine does concerns both. */
+const ROUNDS = 4;
+const EVENTS_A_ROUND = 10;
 const MB = 1024 * 1024;
 const KINDS = ['500', 'drip', 'flood', 'bomb', 'redirect', 'redirect-inside'];
 
@@ -66,26 +68,24 @@ describe('an honest endpoint', () => {
     await recordAttempt(space.store, workspace, made.id, { attempt, verifiesRevision: made.revision });
   }
   let numbers = 447700900000;
-  /** Of the last p95. */
-  let slowest: number;
   const happen = async (workspace: string) => {
     await addOptOuts(space.store, workspace, { numbers: [`${numbers++}`], source: 'api', atMs: 1_000 });
     deliveries.wake(workspace);
   };
-  /** How long an event takes, of so many one by one: the slowest but five of a hundred, in ms. */
-  async function p95(meanwhile: () => Promise<void>): Promise<number> {
+  /** How long events take, in ms, one by one. */
+  async function time(meanwhile: () => Promise<void>): Promise<number[]> {
     const took: number[] = [];
-    for (let n = 0; n < EVENTS; n++) {
+    for (let n = 0; n < EVENTS_A_ROUND; n++) {
       await meanwhile();
       const [before, beganMs] = [told.length, performance.now()];
       await happen('honest');
       await eventually(() => told.length > before);
       took.push(told.at(-1)! - beganMs);
     }
-    took.sort((a, b) => a - b);
-    slowest = took.at(-1)!;
-    return took[Math.floor(EVENTS * 0.95)]!;
+    return took;
   }
+  /** The slowest but five of a hundred. */
+  const p95 = (took: readonly number[]) => [...took].sort((a, b) => a - b)[Math.ceil(took.length * 0.95) - 1]!;
 
   it('is told as soon beside hundreds that hang, fail, flood or lead elsewhere, which cost little memory and reach nothing inside', async function () {
     this.timeout(100_000);
@@ -113,9 +113,9 @@ describe('an honest endpoint', () => {
       await create('odd', traps[n % traps.length]!);
     }
     // As much work, done for others that are honest.
-    const besideEven = () => p95(() => happen('even'));
-    const besideOdd = () => p95(() => happen('odd'));
-    const even = [await besideEven()];
+    const besideEven = () => time(() => happen('even'));
+    const besideOdd = () => time(() => happen('odd'));
+    const even = await besideEven();
     const held = () => {
       collectGarbage();
       return process.memoryUsage().heapUsed;
@@ -133,15 +133,17 @@ describe('an honest endpoint', () => {
       return (await answer)[0] as Record<string, number>;
     };
     await eventually(async () => ((await asked())['/hang'] ?? 0) >= 100);
-    const odd = [await besideOdd()];
-    expect(slowest, 'while the others hang for 15 s').to.be.below(5_000);
+    const odd = await besideOdd();
+    expect(Math.max(...odd), 'while the others hang for 15 s').to.be.below(5_000);
     const heap = held();
-    even.push(await besideEven());
-    odd.push(await besideOdd());
+    for (let round = 1; round < ROUNDS; round++) {
+      even.push(...(await besideEven()));
+      odd.push(...(await besideOdd()));
+    }
     clearInterval(timer);
     process.off('warning', note);
     const heard = await asked();
-    const [alone, beside] = [Math.min(...even), Math.min(...odd)];
+    const [alone, beside] = [p95(even), p95(odd)];
     expect(heard.hidden, 'connections inside').to.equal(undefined);
     for (const kind of KINDS) expect(heard[`/${kind}`], kind).to.be.at.least(2);
     // What is garbage, and that other tests have left some, is not for them to answer.
