@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { RATE_LIMITS } from '@gateway/contracts/limits';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import type { ServiceProcess } from '@gateway/testkit/service-process';
@@ -49,7 +51,7 @@ describe('a Prometheus that looks at two of each service, which send', function 
     prometheus = await startPrometheus({ services, rules: readRuleFiles(), everySeconds: 1 });
     simulator.network.settings.clientExpirationMs = Date.now() + 90 * DAY_MS;
     await gateway.link(ACCOUNT);
-    receiver.listen(0, '127.0.0.1');
+    await once(receiver.listen(0, '127.0.0.1'), 'listening');
     const { port } = receiver.address() as AddressInfo;
     await createActiveWebhook(space.store, `http://127.0.0.1:${port}/204`);
     const messageId = await fixture.send(PEOPLE, 'to be seen in the metrics');
@@ -106,7 +108,9 @@ describe('a Prometheus that looks at two of each service, which send', function 
     const url = 'http://169.254.169.254/latest';
     const inside = { to: PEOPLE[0], attachment: { type: 'document', url } };
     expect((await gateway.call('POST', '/send', { body: inside })).status).to.equal(400);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.call('GET', '/status')));
+    const answers = await Promise.all(
+      Array.from({ length: RATE_LIMITS.status + 1 }, () => gateway.call('GET', '/status')),
+    );
     expect(answers.map(({ status }) => status)).to.include(429);
     const recorded = readRules().filter(({ record }) => record !== undefined);
     const shown = readDashboards().flatMap(({ panels }) => panels.flatMap(({ targets }) => targets));

@@ -164,7 +164,7 @@ describe('the webhooks of a workspace', () => {
   });
 
   it('tell their last attempts, the newest first, as they were', async () => {
-    const [id, other] = [await createActive(), await createActive()];
+    const [id, other] = [(await create()) as WebhookId, (await create()) as WebhookId];
     expect(await listAttempts(space.store, 'main', id, 10), 'before the first').to.deep.equal([]);
     const attempts = [3_000, 1_000, 2_000].map((atMs) => ({
       ...{ webhookId: `evt_${atMs}`, atMs, tookMs: 5, status: null, error: 'timeout', answer: '' },

@@ -27,6 +27,23 @@ describe('the active sends of a device', () => {
     expect(stage.sends.hasReady({ otpOnly: true })).to.equal(false);
   });
 
+  it('takes a send in once more, when it has left, that a job told of meanwhile: it may have been accepted anew', async () => {
+    void stage.sends.takeIn(job('list-1'));
+    await eventually(() => active().includes('list-1'));
+    await stage.sends.takeIn(job('list-1'));
+    await stage.sends.takeIn(job('list-1'));
+    expect([stage.loaded, stage.noted]).to.deep.equal([['list-1'], ['list-1', 'list-1']]);
+    finish('list-1');
+    await eventually(() => active().includes('list-1'));
+    expect(stage.loaded, 'and once for all jobs').to.deep.equal(['list-1', 'list-1']);
+    finish('list-1');
+    expect([active(), stage.loaded.length]).to.deep.equal([[], 2]);
+
+    const gone = [stage.sends.takeIn(job('list-gone')), stage.sends.takeIn(job('list-gone'))];
+    await Promise.all(gone);
+    expect(stage.loaded.slice(2), 'while it was being read').to.deep.equal(['list-gone', 'list-gone']);
+  });
+
   it('leaves lists without a place in Redis, and gives them one in the order of their arrival', async () => {
     await fill();
     const waiting = names(1_000, PLACES);

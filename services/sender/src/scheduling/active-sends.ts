@@ -6,7 +6,7 @@ import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
 import { type MemoryBudget, UNREAD_BYTES } from './memory-budget.js';
 import { ACTIVE_PLACES, type PlaceCounts } from './places.js';
-import type { Rest } from './retries.js';
+import type { LoadOptions, Rest } from './retries.js';
 import type { SendProgress, WorkItem } from './send-progress.js';
 import { type WaitingList, WaitingLists, type WaitingListsDeps } from './waiting-lists.js';
 
@@ -33,11 +33,6 @@ export interface ActiveSendsDeps {
   /** See `WaitingLists`. */
   readPage: WaitingListsDeps['readPage'];
   onUnreadable: WaitingListsDeps['onUnreadable'];
-}
-
-export interface LoadOptions {
-  /** Of a send that gave up its place. */
-  rest?: Rest | undefined;
 }
 
 /** A send in which all who are left wait: strangers for the network, others for the end of a pause. */
@@ -81,6 +76,8 @@ export class ActiveSends {
   private readonly loading = new Map<string, SendJob['priority']>();
   private readonly lists: WaitingLists;
   private readonly aside = new Map<string, Aside>();
+  /** Sends that a job told of while they were here: a Redis that forgot one may have accepted it anew. */
+  private readonly again = new Map<string, SendJob>();
   /** People who wrote, by number: those aside are not yet compared with them. */
   private readonly sought = new Set<string>();
   private isSeeking = false;
@@ -128,6 +125,7 @@ export class ActiveSends {
   /** Takes a send in, if it is not here yet: resolves when it is loaded, or waits for a place. Never rejects. */
   async takeIn(job: SendJob): Promise<void> {
     if (this.stopped) return;
+    if (this.has(job.messageId)) this.again.set(job.messageId, job);
     if (this.has(job.messageId)) return this.note(job);
     if (job.priority === 'otp' || this.room > 0) return this.work(job);
     this.lists.add(job);
@@ -325,6 +323,12 @@ export class ActiveSends {
   private end(send: SendProgress): void {
     this.leave(send);
     this.deps.onFinished(send);
+    this.lookAgain(send.messageId);
+  }
+
+  private lookAgain(messageId: string): void {
+    const job = this.again.get(messageId);
+    if (job && !this.has(messageId) && this.again.delete(messageId)) void this.takeIn(job);
   }
 
   /** These get a place, or wait for one. */
@@ -371,6 +375,7 @@ export class ActiveSends {
     } finally {
       memory.giveBack(reservedBytes);
       this.loading.delete(messageId);
+      this.lookAgain(messageId);
       this.deps.onLoaded();
     }
   }

@@ -10,6 +10,12 @@ export interface Rest {
   uploadAttempts: number;
 }
 
+/** How a send is loaded. */
+export interface LoadOptions {
+  /** Of one that gave up its place. */
+  rest?: Rest | undefined;
+}
+
 /** When recipients whose last attempt failed for now get another attempt: after pauses that double. */
 export class Retries {
   private readonly dueAtMs = new Map<number, number>();
