@@ -169,6 +169,41 @@ describe('a promise for which a replica has come and gone since the one before',
   }
 });
 
+describe('a promise of a master that wakes up', () => {
+  it('is not given at once: a replica that nobody had seen may have taken over', async () => {
+    const { servers, stop } = await startRedisSentinels({ sentinels: 0 });
+    const [master, elected, other] = servers as [RedisProcess, RedisProcess, RedisProcess];
+    const redis = new Redis(master.url);
+    try {
+      await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
+      await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
+      await eventually(async () => (await replicasOf(master)) === 1, WITHIN);
+      const confirm = confirmByReplicas(redis, 1);
+      await confirm('gw:{#0}:key');
+      // It comes between two looks, and the master freezes.
+      await askServer(elected.url, 'REPLICAOF', '127.0.0.1', String(master.port));
+      await eventually(async () => (await replicasOf(master)) === 2, { ...WITHIN, everyMs: 5 });
+      master.freeze();
+      const asked = confirm('gw:{#0}:key').catch(toError);
+      await eventually(async () => (await secondsOfSilence(other)) >= 3, WITHIN);
+      await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
+      master.thaw();
+      expect(await asked, 'asked before').to.have.property('code', 'not_confirmed');
+      expect(await confirm('gw:{#0}:key').catch(toError), 'asked after').to.have.property('code', 'not_confirmed');
+      await eventually(() => confirm('gw:{#0}:key').then(() => true), WITHIN);
+    } finally {
+      master.thaw();
+      redis.disconnect();
+      await stop();
+    }
+  });
+
+  async function secondsOfSilence(replica: RedisProcess): Promise<number> {
+    const info = String(await askServer(replica.url, 'INFO', 'replication'));
+    return Number(/^master_last_io_seconds_ago:(\d+)/m.exec(info)?.[1]);
+  }
+});
+
 describe('clients of a Redis Cluster', () => {
   let cluster: RedisCluster;
   let clients: RedisClients;

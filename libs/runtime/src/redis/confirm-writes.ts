@@ -18,6 +18,8 @@ const MARK_TTL_MS = 1_000;
 const LEFT_MS = 5_000;
 /** A replica that comes and goes in less than this between two promises was no replica for long. */
 const LOOK_MS = 500;
+/** One that answers nothing for longer may be given up for dead, and one of its replicas be made the next master. */
+const SILENT_LOOKS = 2;
 /** Masters that are remembered: each failover makes another one. */
 const MAX_MASTERS = 100;
 const TAG = /^.*?\{[^}]+\}/;
@@ -43,10 +45,20 @@ export function confirmByReplicas(
   const batches = new Map<string, Batch>();
   /** By the id of their replication: one that is back is known by it. */
   const watches = new Map<string, ReplicaWatch>();
+  /** How many looks ago a node was asked that has not answered yet. Counted, so that a halt of this process is none of the node. */
+  const silentLooks = new WeakMap<Redis, number>();
   const looking = setInterval(() => {
-    for (const node of masterNodes(redis)) node.info('replication').then(hasLost, () => {});
+    for (const node of masterNodes(redis)) look(node);
   }, lookMs).unref();
   redis.once('end', () => clearInterval(looking));
+
+  function look(node: Redis): void {
+    const looks = silentLooks.get(node);
+    silentLooks.set(node, looks === undefined ? 0 : looks + 1);
+    if (looks !== undefined) return;
+    const answer = node.info('replication').then((info) => hasLost(node, info));
+    answer.catch(() => {}).finally(() => silentLooks.delete(node));
+  }
 
   async function ask(tag: string): Promise<void> {
     const mark = `${tag}:written`;
@@ -57,12 +69,14 @@ export function confirmByReplicas(
     const error = marked?.[0] ?? waited?.[0] ?? info?.[0];
     if (error) throw notConfirmed(error);
     if (Number(waited?.[1]) < replicas) throw notConfirmed(new Error(`${waited?.[1]} of ${replicas} replicas`));
-    if (hasLost(String(info?.[1]))) throw notConfirmed(new Error('a replica has left'));
+    if (hasLost(node, String(info?.[1]))) throw notConfirmed(new Error('a replica may have become the master'));
   }
 
-  function hasLost(info: string): boolean {
+  function hasLost(node: Redis, info: string): boolean {
     const { id, present } = readReplication(info);
     const watch = watches.get(id) ?? new ReplicaWatch();
+    // Not of a master that is new here: it may have been elected just now, and its answer waited for that.
+    if (watches.has(id) && (silentLooks.get(node) ?? 0) >= SILENT_LOOKS) watch.doubt();
     watches.set(id, watch);
     for (const oldest of watches.keys()) if (watches.size > MAX_MASTERS) watches.delete(oldest);
     return watch.hasLost(present);
@@ -101,16 +115,20 @@ class ReplicaWatch {
   private readonly known = new Set<string>();
   private leftAtMs = Number.NEGATIVE_INFINITY;
 
+  /** One may have left of which nobody knew. */
+  doubt(): void {
+    this.leftAtMs = systemClock.monotonicMs();
+  }
+
   /** Whether one has left lately. @param present all that are there, by address. */
   hasLost(present: readonly string[]): boolean {
-    const nowMs = systemClock.monotonicMs();
     for (const name of this.known) {
       if (present.includes(name)) continue;
       this.known.delete(name);
-      this.leftAtMs = nowMs;
+      this.doubt();
     }
     for (const name of present) this.known.add(name);
-    return nowMs - this.leftAtMs < LEFT_MS;
+    return systemClock.monotonicMs() - this.leftAtMs < LEFT_MS;
   }
 }
 
