@@ -173,7 +173,7 @@ describe('a promise of a master that wakes up', () => {
   it('is not given at once: a replica that nobody had seen may have taken over', async () => {
     const { servers, stop } = await startRedisSentinels({ sentinels: 0 });
     const [master, elected, other] = servers as [RedisProcess, RedisProcess, RedisProcess];
-    const redis = new Redis(master.url);
+    const redis = new Redis(master.url, { commandTimeout: 2_000 });
     try {
       await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
       await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
@@ -184,8 +184,8 @@ describe('a promise of a master that wakes up', () => {
       await askServer(elected.url, 'REPLICAOF', '127.0.0.1', String(master.port));
       await eventually(async () => (await replicasOf(master)) === 2, { ...WITHIN, everyMs: 5 });
       master.freeze();
-      const asked = confirm('gw:{#0}:key').catch(toError);
       await eventually(async () => (await secondsOfSilence(other)) >= 3, WITHIN);
+      const asked = confirm('gw:{#0}:key').catch(toError);
       await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
       master.thaw();
       expect(await asked, 'asked before').to.have.property('code', 'not_confirmed');

@@ -45,19 +45,25 @@ export function confirmByReplicas(
   const batches = new Map<string, Batch>();
   /** By the id of their replication: one that is back is known by it. */
   const watches = new Map<string, ReplicaWatch>();
-  /** How many looks ago a node was asked that has not answered yet. Counted, so that a halt of this process is none of the node. */
+  /** How many looks a master has not answered. */
   const silentLooks = new WeakMap<Redis, number>();
+  const asked = new WeakSet<Redis>();
+  let lookedAtMs = systemClock.monotonicMs();
   const looking = setInterval(() => {
-    for (const node of masterNodes(redis)) look(node);
+    const nowMs = systemClock.monotonicMs();
+    const missed = Math.floor((nowMs - lookedAtMs) / lookMs);
+    lookedAtMs = nowMs;
+    // A process that stood still knows as little as one that was not answered.
+    for (const node of masterNodes(redis)) look(node, Math.max(1, missed));
   }, lookMs).unref();
   redis.once('end', () => clearInterval(looking));
 
-  function look(node: Redis): void {
-    const looks = silentLooks.get(node);
-    silentLooks.set(node, looks === undefined ? 0 : looks + 1);
-    if (looks !== undefined) return;
+  function look(node: Redis, looks: number): void {
+    silentLooks.set(node, (silentLooks.get(node) ?? 0) + looks);
+    if (asked.has(node)) return;
+    asked.add(node);
     const answer = node.info('replication').then((info) => hasLost(node, info));
-    answer.catch(() => {}).finally(() => silentLooks.delete(node));
+    answer.catch(() => {}).finally(() => asked.delete(node));
   }
 
   async function ask(tag: string): Promise<void> {
@@ -76,7 +82,8 @@ export function confirmByReplicas(
     const { id, present } = readReplication(info);
     const watch = watches.get(id) ?? new ReplicaWatch();
     // Not of a master that is new here: it may have been elected just now, and its answer waited for that.
-    if (watches.has(id) && (silentLooks.get(node) ?? 0) >= SILENT_LOOKS) watch.doubt();
+    if (watches.has(id) && (silentLooks.get(node) ?? 0) > SILENT_LOOKS) watch.doubt();
+    silentLooks.delete(node);
     watches.set(id, watch);
     for (const oldest of watches.keys()) if (watches.size > MAX_MASTERS) watches.delete(oldest);
     return watch.hasLost(present);
