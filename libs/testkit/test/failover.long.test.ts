@@ -198,6 +198,33 @@ describe('a promise of a master that wakes up', () => {
     }
   });
 
+  it('nor to a process that has just begun', async () => {
+    const servers = await startRedisSentinels();
+    const clients = createRedisClients({ url: servers.url, logger });
+    const master = await servers.findMaster();
+    try {
+      await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
+      await clients.waitForReady();
+      master.freeze();
+      // Connected before, it meets the master for the first time when that wakes up.
+      const confirm = confirmByReplicas(clients.commands, 1);
+      const asked = confirm('gw:{#0}:key').catch(toError);
+      await eventually(() => isElecting(servers), WITHIN);
+      master.thaw();
+      expect(await asked).to.have.property('code', 'not_confirmed');
+      await eventually(() => confirm('gw:{#0}:key').then(() => true), WITHIN);
+    } finally {
+      master.thaw();
+      await clients.close();
+      await servers.stop();
+    }
+  });
+
+  async function isElecting({ sentinels }: RedisSentinels): Promise<boolean> {
+    const told = await Promise.all(sentinels.map(({ url }) => askServer(url, 'SENTINEL', 'MASTER', 'gateway')));
+    return told.some((fields) => String(fields).includes('failover_in_progress'));
+  }
+
   async function secondsOfSilence(replica: RedisProcess): Promise<number> {
     const info = String(await askServer(replica.url, 'INFO', 'replication'));
     return Number(/^master_last_io_seconds_ago:(\d+)/m.exec(info)?.[1]);

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { systemClock } from '../clock.js';
 import { GatewayError } from '../errors.js';
+import { isBeingReplaced } from './is-being-replaced.js';
 import { masterNodes, masterOfKey } from './redis-nodes.js';
 
 /**
@@ -75,17 +76,21 @@ export function confirmByReplicas(
     const error = marked?.[0] ?? waited?.[0] ?? info?.[0];
     if (error) throw notConfirmed(error);
     if (Number(waited?.[1]) < replicas) throw notConfirmed(new Error(`${waited?.[1]} of ${replicas} replicas`));
-    if (hasLost(node, String(info?.[1]))) throw notConfirmed(new Error('a replica may have become the master'));
+    if (await hasLost(node, String(info?.[1]))) throw notConfirmed(new Error('a replica may have become the master'));
   }
 
-  function hasLost(node: Redis, info: string): boolean {
+  async function hasLost(node: Redis, info: string): Promise<boolean> {
     const { id, present } = readReplication(info);
-    const watch = watches.get(id) ?? new ReplicaWatch();
-    // Not of a master that is new here: it may have been elected just now, and its answer waited for that.
-    if (watches.has(id) && (silentLooks.get(node) ?? 0) > SILENT_LOOKS) watch.doubt();
+    let watch = watches.get(id);
+    if (!watch) {
+      watch = new ReplicaWatch(isBeingReplaced(node));
+      watches.set(id, watch);
+      for (const oldest of watches.keys()) if (watches.size > MAX_MASTERS) watches.delete(oldest);
+    } else if ((silentLooks.get(node) ?? 0) > SILENT_LOOKS) {
+      // Not of a master that is new here: its first answer may have waited for its election.
+      watch.doubt();
+    }
     silentLooks.delete(node);
-    watches.set(id, watch);
-    for (const oldest of watches.keys()) if (watches.size > MAX_MASTERS) watches.delete(oldest);
     return watch.hasLost(present);
   }
 
@@ -121,6 +126,14 @@ export function confirmByReplicas(
 class ReplicaWatch {
   private readonly known = new Set<string>();
   private leftAtMs = Number.NEGATIVE_INFINITY;
+  private readonly begun: Promise<void>;
+
+  /** @param isReplaced whether another master is being elected while this one is seen for the first time. */
+  constructor(isReplaced: Promise<boolean>) {
+    this.begun = isReplaced.then((yes) => {
+      if (yes) this.doubt();
+    });
+  }
 
   /** One may have left of which nobody knew. */
   doubt(): void {
@@ -128,13 +141,14 @@ class ReplicaWatch {
   }
 
   /** Whether one has left lately. @param present all that are there, by address. */
-  hasLost(present: readonly string[]): boolean {
+  async hasLost(present: readonly string[]): Promise<boolean> {
     for (const name of this.known) {
       if (present.includes(name)) continue;
       this.known.delete(name);
       this.doubt();
     }
     for (const name of present) this.known.add(name);
+    await this.begun;
     return systemClock.monotonicMs() - this.leftAtMs < LEFT_MS;
   }
 }
