@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import { type AuditAction, COMMAND_LINE } from '@gateway/contracts/console/users';
 import type { Workspace } from '@gateway/contracts/ids';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
@@ -29,6 +30,8 @@ export interface CliContext {
   webhookPolicy: FetchPolicy;
   /** Where browsers see the console. */
   dashboardUrl: string;
+  /** What a file named `-` is. */
+  stdin: Readable;
   /** Writes what was done into the audit log. `target`: ids and names, no number of a person. */
   record(action: AuditAction, target?: string): Promise<void>;
 }
@@ -40,21 +43,32 @@ interface GlobalOptions {
   workspace: Workspace;
 }
 
-/** How a command is run: in the workspace, and with the output, that the program was asked for. */
-export function runner(program: Command): (work: (context: CliContext) => Promise<void>) => Promise<void> {
+/** What a command reads and writes. */
+export interface Terminal {
+  env: NodeJS.ProcessEnv;
+  stdin: Readable;
+  stdout: Writable;
+  stderr: Writable;
+}
+
+/** Does the work of a command. */
+export type RunCommand = (work: (context: CliContext) => Promise<void>) => Promise<void>;
+
+/** In the workspace, and with the output, that the program was asked for. */
+export function runner(program: Command, terminal: Terminal): RunCommand {
   return (work) => {
     const { json = false, workspace } = program.opts<GlobalOptions>();
-    return withStore({ output: createOutput({ json, stream: process.stdout }), workspace }, work);
+    return withStore({ output: createOutput({ json, stream: terminal.stdout }), workspace, terminal }, work);
   };
 }
 
 /** Runs a command on the store of the gateway, and closes it. Throws when Redis, the keys or the workspace are not there. */
 async function withStore(
-  { output, workspace }: { output: Output; workspace: Workspace },
+  { output, workspace, terminal }: { output: Output; workspace: Workspace; terminal: Terminal },
   work: (context: CliContext) => Promise<void>,
 ): Promise<void> {
-  const config = readCliConfig();
-  const logger = createLogger({ service: 'cli', level: 'error', destination: process.stderr });
+  const config = readCliConfig(terminal.env);
+  const logger = createLogger({ service: 'cli', level: 'error', destination: terminal.stderr });
   const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'cli' });
   try {
     await redis.waitForReady(AbortSignal.timeout(REDIS_TIMEOUT_MS));
@@ -71,6 +85,7 @@ async function withStore(
       record: (action, target) =>
         recordAudit(store, { user: COMMAND_LINE, action, ...(target !== undefined && { target }) }),
       webhookPolicy: webhookPolicy(config),
+      stdin: terminal.stdin,
       dashboardUrl: config.DASHBOARD_URL.replace(/\/+$/, ''),
     });
   } finally {

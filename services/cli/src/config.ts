@@ -25,6 +25,6 @@ const schema = Joi.object<CliConfig & { DASHBOARD_PORT: number }>({
 }).fork('CREDENTIAL_KEYS', (keys) => keys.optional());
 
 /** Throws an error that names every variable with a problem. */
-export function readCliConfig(): CliConfig {
-  return readConfig(schema, process.env);
+export function readCliConfig(env: NodeJS.ProcessEnv): CliConfig {
+  return readConfig(schema, env);
 }

@@ -19,7 +19,7 @@ import { removeDevice } from '@gateway/store/devices/remove-device';
 import { hasSender } from '@gateway/store/fleet/members';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 import { type DoctorOptions, examineDevice } from './device-doctor.js';
 import { exportDevice } from './export-device.js';
@@ -31,8 +31,7 @@ interface PaceOptions {
 }
 
 /** `device list | show | default | rename | pace | remove | doctor | import | export`. */
-export function addDeviceCommands(program: Command): void {
-  const run = runner(program);
+export function addDeviceCommands(program: Command, run: RunCommand): void {
   const device = program.command('device').description('devices: the places that accounts are linked to');
   device
     .command('list')
@@ -78,7 +77,7 @@ export function addDeviceCommands(program: Command): void {
   addTransferCommands(device, run);
 }
 
-function addTransferCommands(device: Command, run: ReturnType<typeof runner>): void {
+function addTransferCommands(device: Command, run: RunCommand): void {
   device
     .command('import')
     .description('import a Baileys session from its multi-file auth folder, without linking again')

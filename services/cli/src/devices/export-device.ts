@@ -14,13 +14,14 @@ const TAKE_MS = 1_000;
  * Refused while a process uses it, unless forced: such a copy is out of date from the next message on.
  */
 export async function exportDevice(
-  { store, workspace, output, record }: CliContext,
+  context: CliContext,
   folder: string,
   { device, force = false }: { device?: string; force?: boolean },
 ): Promise<void> {
+  const { store, workspace, output, record } = context;
   const address = { workspace, device: device ?? (await readDefaultDevice(store, workspace)) };
   const copy = (ownership: Ownership) => copySession(store, ownership, folder);
-  const taken = await withDevice(store, address, { waitMs: TAKE_MS }, copy);
+  const taken = await withDevice(context, address, { waitMs: TAKE_MS }, copy);
   if (!taken && !force) {
     throw new Error(
       `device ${address.device} is in use: stop the senders first, or use --force for a copy that will soon be out of date`,

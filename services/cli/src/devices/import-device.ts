@@ -21,15 +21,16 @@ const KEYS_PER_COMMIT = 500;
  * Safe to repeat after a failure: an unfinished import leaves a device that is not linked.
  */
 export async function importDevice(
-  { store, workspace, output, record }: CliContext,
+  context: CliContext,
   folder: string,
   { device, force = false }: { device?: string; force?: boolean },
 ): Promise<void> {
+  const { store, workspace, output, record } = context;
   const session = await readAuthFolder(folder);
   const address = { workspace, device: device ?? (await readDefaultDevice(store, workspace)) };
   await ensureDevice(store, address);
   await makeRoom(store, address, force);
-  const taken = await withDevice(store, address, { waitMs: TAKE_MS }, (ownership) =>
+  const taken = await withDevice(context, address, { waitMs: TAKE_MS }, (ownership) =>
     writeSession(store, ownership, session),
   );
   if (!taken) throw new Error(`device ${address.device} is in use by another process: try again`);

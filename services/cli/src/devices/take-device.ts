@@ -2,9 +2,8 @@ import { hostname } from 'node:os';
 import { type DeviceAddress, makeProcessId } from '@gateway/contracts/ids';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { systemClock } from '@gateway/runtime/clock';
-import { createLogger } from '@gateway/runtime/logs/logger';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import type { Store } from '@gateway/store/core/store';
+import type { CliContext } from '../cli-context.js';
 
 const SESSION_TTL_MS = 10_000;
 const RETRY_MS = 250;
@@ -14,12 +13,11 @@ const RETRY_MS = 250;
  * ownership is lost. `undefined`, without calling `work`, if another process owns the device for all of `waitMs`.
  */
 export async function withDevice<Result>(
-  store: Store,
+  { store, logger }: CliContext,
   address: DeviceAddress,
   { waitMs }: { waitMs: number },
   work: (ownership: HeldDevice) => Promise<Result>,
 ): Promise<{ result: Result } | undefined> {
-  const logger = createLogger({ service: 'cli', level: 'error', destination: process.stderr });
   const owner = makeProcessId('cli', hostname());
   const keeper = new SessionKeeper({ store, clock: systemClock, logger, owner, ttlMs: SESSION_TTL_MS });
   keeper.start();

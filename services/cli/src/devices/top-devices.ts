@@ -6,7 +6,7 @@ import { listDevices } from '@gateway/store/devices/devices';
 import { hasSender } from '@gateway/store/fleet/members';
 import { type DeviceLoad, readLoad } from '@gateway/store/survey/read-load';
 import type { Command } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 
 interface DeviceLine extends DeviceLoad {
   device: DeviceId;
@@ -18,8 +18,7 @@ interface DeviceLine extends DeviceLoad {
 const CLEAR = '\u001b[2J\u001b[H';
 
 /** `top`: what metrics never say, as a device is no label: which of them is behind, and why. */
-export function addTopCommand(program: Command): void {
-  const run = runner(program);
+export function addTopCommand(program: Command, run: RunCommand): void {
   program
     .command('top')
     .description('show which devices have the most to send, and what holds them up')

@@ -3,12 +3,11 @@ import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { listAllDevices } from '@gateway/store/devices/devices';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 
 /** `version show | set | reset`. */
-export function addVersionCommands(program: Command): void {
-  const run = runner(program);
+export function addVersionCommands(program: Command, run: RunCommand): void {
   const version = program
     .command('version')
     .description("the version of the network's web client that the gateway reports");

@@ -1,14 +1,13 @@
 import { countKeyUse, type KeyUse, resealAll } from '@gateway/store/core/sealed-values';
 import type { KeyRing } from '@gateway/store/core/vault';
 import { type Command, Option } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 
 const SETTINGS: Record<KeyRing, string> = { credentials: 'CREDENTIAL_KEYS', contents: 'CONTENT_KEYS' };
 const PROGRESS_EVERY_MS = 2_000;
 
 /** `keys status | reseal | retire`. */
-export function addKeyCommands(program: Command): void {
-  const run = runner(program);
+export function addKeyCommands(program: Command, run: RunCommand): void {
   const keys = program.command('keys').description('encryption keys: which are in use, and how to rotate them');
   keys
     .command('status')

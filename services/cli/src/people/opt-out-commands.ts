@@ -12,7 +12,7 @@ import {
   removeOptOut,
 } from '@gateway/store/workspace/opt-outs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 import { readNumbers } from './read-numbers.js';
 
@@ -25,8 +25,7 @@ const COLUMNS = 'phone,source,at';
 type Described = ReturnType<typeof describeOptOut>;
 
 /** `optouts list | show | add | remove | import | export`. */
-export function addOptOutCommands(program: Command): void {
-  const run = runner(program);
+export function addOptOutCommands(program: Command, run: RunCommand): void {
   const optouts = program.command('optouts').description('opt-outs: people who get no messages from any device');
   optouts
     .command('list')
@@ -98,7 +97,7 @@ async function importFile(
   { skipInvalid = false }: { skipInvalid?: boolean },
 ): Promise<void> {
   const { numbers, invalidLines } = readNumbers(
-    file === STANDARD_INPUT ? await text(process.stdin) : await readFile(file, 'utf8'),
+    file === STANDARD_INPUT ? await text(context.stdin) : await readFile(file, 'utf8'),
   );
   if (invalidLines.length > 0 && !skipInvalid) {
     const shown = invalidLines.slice(0, 10).join(', ');

@@ -11,7 +11,7 @@ import { findSends } from '@gateway/store/sends/read-send';
 import { forgetInAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { askDevice } from '../devices/ask-device.js';
 
 /** Something that was found and removed, or is still there. */
@@ -29,8 +29,7 @@ interface Report {
 }
 
 /** `person forget`. */
-export function addPersonCommands(program: Command): void {
-  const run = runner(program);
+export function addPersonCommands(program: Command, run: RunCommand): void {
   const person = program.command('person').description('what the gateway stores about people');
   person
     .command('forget')

@@ -8,12 +8,11 @@ import { cancelSend } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readRecipients, readSend, type SendRecord } from '@gateway/store/sends/read-send';
 import type { Command } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 
 /** `send list | show | cancel`. */
-export function addSendCommands(program: Command): void {
-  const run = runner(program);
+export function addSendCommands(program: Command, run: RunCommand): void {
   const send = program.command('send').description('sends: messages to one recipient or to a list');
   send
     .command('list')

@@ -11,7 +11,7 @@ import {
   setApiTokenScopes,
 } from '@gateway/store/workspace/api-tokens';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { type Output, type Row, showTime } from '../output.js';
 import { parseLifetime } from './parse-lifetime.js';
 
@@ -26,8 +26,7 @@ interface CreateOptions {
 const KEY_ARGUMENT = 'the KEY in the list, or the whole token';
 
 /** `token create | list | rotate | scopes | revoke`. */
-export function addTokenCommands(program: Command): void {
-  const run = runner(program);
+export function addTokenCommands(program: Command, run: RunCommand): void {
   const token = program.command('token').description('API tokens: credentials for callers of the API');
   token
     .command('create')

@@ -3,7 +3,7 @@ import { listAudit } from '@gateway/store/console/audit';
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { createUser } from '@gateway/store/console/users';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 
 interface NewUser {
@@ -12,8 +12,7 @@ interface NewUser {
 }
 
 /** `user create | link | audit`: who may use the console, the way in without a password, and what was done there. */
-export function addUserCommands(program: Command): void {
-  const run = runner(program);
+export function addUserCommands(program: Command, run: RunCommand): void {
   const user = program.command('user').description('users of the console');
   user
     .command('create')

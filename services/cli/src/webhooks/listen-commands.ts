@@ -5,7 +5,7 @@ import { SUBSCRIBABLE_TYPES } from '@gateway/contracts/webhooks/webhook';
 import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog } from '@gateway/store/events/read-log';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { followEvents } from './follow-events.js';
 import { localEndpoint } from './local-endpoint.js';
 import { readTypes } from './read-types.js';
@@ -16,8 +16,7 @@ interface FollowOptions {
 }
 
 /** `webhooks listen | forward`: for developers, who have no public URL. */
-export function addListenCommands(webhooks: Command, program: Command): void {
-  const run = runner(program);
+export function addListenCommands(webhooks: Command, run: RunCommand): void {
   const following = (command: Command) =>
     command
       .option('--types <names>', `some of ${SUBSCRIBABLE_TYPES.join()}; default: all but message.<status>`, readTypes)

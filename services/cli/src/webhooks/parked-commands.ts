@@ -2,7 +2,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import { listParked } from '@gateway/store/webhooks/delivering/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 
 const PARKED_SHOWN = 100;
@@ -13,8 +13,7 @@ interface ReplayOptions {
 }
 
 /** `webhooks parked | replay`. */
-export function addParkedCommands(webhooks: Command, program: Command): void {
-  const run = runner(program);
+export function addParkedCommands(webhooks: Command, run: RunCommand): void {
   webhooks
     .command('parked')
     .description(`show what an endpoint refuses while it takes other requests, the first ${PARKED_SHOWN}`)

@@ -8,12 +8,11 @@ import { systemClock } from '@gateway/runtime/clock';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { listWebhooks, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { Argument, type Command } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { localEndpoint } from './local-endpoint.js';
 
 /** `webhooks trigger TYPE`: an example of an event, to those who ask for that type, or to a server on this machine. */
-export function addTriggerCommand(webhooks: Command, program: Command): void {
-  const run = runner(program);
+export function addTriggerCommand(webhooks: Command, run: RunCommand): void {
   webhooks
     .command('trigger')
     .description(

@@ -21,7 +21,7 @@ import {
   type Webhook,
 } from '@gateway/store/webhooks/webhooks';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 import { addListenCommands } from './listen-commands.js';
 import { addParkedCommands } from './parked-commands.js';
@@ -39,8 +39,7 @@ interface CreateOptions {
 /**
  * `webhooks create | list | show | test | rotate | pause | resume | deliveries | parked | replay | delete | listen | forward | trigger`.
  */
-export function addWebhookCommands(program: Command): void {
-  const run = runner(program);
+export function addWebhookCommands(program: Command, run: RunCommand): void {
   const webhooks = program.command('webhooks').description('webhooks: endpoints that are told what happens');
   const withId = (name: string, description: string, work: (context: CliContext, id: string) => Promise<void>) =>
     webhooks
@@ -75,10 +74,10 @@ export function addWebhookCommands(program: Command): void {
   withId('pause', 'post nothing more; what happens waits for 7 days', pause);
   withId('resume', 'go on where it was, after a pause or when it was disabled', resume);
   withId('deliveries', `show the last ${ATTEMPTS_SHOWN} requests and what came back`, deliveries);
-  addParkedCommands(webhooks, program);
+  addParkedCommands(webhooks, run);
   withId('delete', 'delete an endpoint, and all that waits for it', remove);
-  addListenCommands(webhooks, program);
-  addTriggerCommand(webhooks, program);
+  addListenCommands(webhooks, run);
+  addTriggerCommand(webhooks, run);
 }
 
 async function create(

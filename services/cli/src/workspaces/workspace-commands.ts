@@ -8,7 +8,7 @@ import {
 } from '@gateway/store/workspace/workspace-limits';
 import { createWorkspace, hasWorkspace, listWorkspaces } from '@gateway/store/workspace/workspaces';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, runner } from '../cli-context.js';
+import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 
 /** What `--devices` and the others give: a number, or `none`. */
@@ -21,8 +21,7 @@ interface DeleteOptions {
 }
 
 /** `workspace create | list | limit | delete`. */
-export function addWorkspaceCommands(program: Command): void {
-  const run = runner(program);
+export function addWorkspaceCommands(program: Command, run: RunCommand): void {
   const workspace = program
     .command('workspace')
     .description('workspaces: separate tokens, devices, opt-outs and files in one gateway');

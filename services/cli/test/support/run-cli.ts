@@ -1,7 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { runCommandLine } from '@gateway/cli/run-command-line';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 
@@ -13,7 +15,10 @@ export interface CliRun {
   stderr: string;
 }
 
-/** Runs the command line on the data of a test: in its workspace `main`, which is made if need be. */
+/**
+ * Runs the command line on the data of a test: in its workspace `main`, which is made if need be. In this process, as most of a
+ * short command is the start of its own; `startCli` starts one.
+ */
 export async function runCli(
   space: RedisSpace,
   args: readonly string[],
@@ -25,13 +30,19 @@ export async function runCli(
 ): Promise<CliRun> {
   await createWorkspace(space.store, workspace);
   const settings = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings, ...env };
-  return new Promise((resolve) => {
-    const command = [CLI, '--workspace', workspace, ...args];
-    const child = execFile(process.execPath, command, { env: settings }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
-    });
-    child.stdin!.end(input);
-  });
+  const [stdout, stderr] = [new Written(), new Written()];
+  const terminal = { env: settings, stdin: Readable.from([input]), stdout, stderr };
+  const code = await runCommandLine(['--workspace', workspace, ...args], terminal);
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+class Written extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk;
+    done();
+  }
 }
 
 /** A command that goes on until it is told to end. */
