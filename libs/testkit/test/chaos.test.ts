@@ -5,7 +5,7 @@ import { expect } from 'chai';
 
 describe('a gateway under fire', () => {
   it('loses and doubles nothing', async function () {
-    this.timeout(180_000);
+    this.timeout(300_000);
     const seed = Date.now() % 1_000_000;
     const result = await runChaos({
       rounds: 1,

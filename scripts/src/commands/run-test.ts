@@ -45,7 +45,7 @@ export async function runTest(args: string[], lifecycle: Lifecycle): Promise<num
   return runFiles(findTests({ long: false }), args, lifecycle);
 }
 
-/** `npm run test:long`: what takes too long for `npm test`, in the same way. It fails when it takes over ten minutes. */
+/** `npm run test:long`: what takes too long for `npm test`, in the same way. It fails when it takes over a quarter of an hour. */
 export async function runLongTests(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   await providePromtool();

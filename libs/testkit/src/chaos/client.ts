@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
+const PAUSE_MS = 250;
+
 /**
- * A careful client: it repeats a request under one idempotency key until it has an answer, as the API's documents tell
- * it to. What it got a 2xx for was promised.
+ * A careful client: it repeats a request under one idempotency key until it has an answer, and waits for as long as it is told to,
+ * as the API's documents say: repeats count towards its limits. What it got a 2xx for was promised.
  */
 export async function postUntilAnswered(
   bases: readonly string[],
@@ -13,7 +15,7 @@ export async function postUntilAnswered(
   for (let tries = 0; tries < 400; tries++) {
     const answer = await post(bases[tries % bases.length]! + path, { token, body, key });
     if (answer && answer.status !== 409 && answer.status !== 429 && answer.status < 500) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await new Promise((resolve) => setTimeout(resolve, answer?.retryAfterMs ?? PAUSE_MS));
   }
   throw new Error(`no answer to POST ${path}`);
 }
@@ -26,7 +28,12 @@ async function post(url: string, { token, body, key }: { token: string; body: un
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(15_000),
     });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    const seconds = response.headers.get('retry-after');
+    return {
+      status: response.status,
+      body: (await response.json()) as Record<string, unknown>,
+      ...(seconds && { retryAfterMs: Number(seconds) * 1_000 }),
+    };
   } catch {
     return undefined;
   }
