@@ -78,7 +78,7 @@ const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
  */
 export async function findBarriers(page: Page, { asPage }: { asPage: boolean }): Promise<string[]> {
   // Evaluations are exempt from the Content-Security-Policy of the page; a script tag is not.
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe.source);
   const { violations } = await page.evaluate<{ violations: AxeViolation[] }>(
     `axe.run(${JSON.stringify(asPage ? {} : { runOnly: WCAG })})`,
   );
