@@ -32,6 +32,7 @@ const VALUES: Record<string, readonly string[]> = {
   simulator: ['profile', 'host', 'port', 'seed', 'latency-ms', 'decrypt-sample', 'state-file'],
   chaos: ['rounds', 'seed', 'devices', 'recipients', 'redis', 'wait-replicas'],
   model: ['sequences', 'seed'],
+  mutate: ['sample'],
   test: ['grep', 'counts'],
   'test-long': ['grep', 'counts'],
 };

@@ -98,16 +98,18 @@ const PACKAGES: Record<string, MutatedPackage> = {
     timeoutMs: 6_000,
   },
 };
-const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [files]`;
+const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [files] [--sample SHARE]`;
 
 /**
  * `npm run mutate -- PACKAGE`: takes guarantees away, one at a time, and sees whether the tests notice. By hand, as it
- * takes minutes; with FILES, without their ending, or folders, only those, with the tests that load them. `lua` goes through the list in `scripts/mutation/lua.json`, all others are Stryker's.
+ * takes minutes; with FILES, without their ending, or folders, only those, with the tests that load them; with `--sample 0.1` a tenth
+ * of all changes, chosen at random. `lua` goes through the list in `scripts/mutation/lua.json`, all others are Stryker's.
  */
 export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<number> {
-  const { positionals } = parseArgs({ args, allowPositionals: true });
+  const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { sample: { type: 'string' } } });
+  const sample = readSample(values.sample);
   const [name = '', ...only] = positionals;
-  const mutated = PACKAGES[name] && withTests(PACKAGES[name], only);
+  const mutated = PACKAGES[name] && { ...withTests(PACKAGES[name], only), ...sample };
   if (!mutated && name !== 'lua') throw new GatewayError({ code: 'usage', message: USAGE });
   removeStaleTests();
   const { path } = makeTemporaryFolder(lifecycle, 'mutate-redis');
@@ -119,6 +121,13 @@ export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<n
   const all = killed + survived.length;
   console.log(`\n${killed} of ${all} killed: ${((100 * killed) / all).toFixed(1)} %`);
   return survived.length > all / 20 ? 1 : 0;
+}
+
+function readSample(text: string | undefined): { sample?: number } {
+  if (text === undefined) return {};
+  const sample = Number(text);
+  if (!(sample > 0 && sample <= 1)) throw new GatewayError({ code: 'usage', message: USAGE });
+  return { sample };
 }
 
 function withTests({ mutate, tests, ...rest }: MutatedPackage, only: readonly string[]): MutatedPackage {

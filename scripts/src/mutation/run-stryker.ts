@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
@@ -13,6 +14,8 @@ export interface MutatedPackage {
   withTables: boolean;
   /** A change that hangs is noticed after this, and half as much again as its tests take. Default 20 s. */
   timeoutMs?: number;
+  /** Only so much of all changes, from 0 to 1, chosen at random. */
+  sample?: number;
 }
 
 const TOOL = join(ROOT, 'scripts/mutation');
@@ -35,17 +38,27 @@ export async function runStryker(
     args: ['run', 'stryker.conf.json'],
     // The model test finds most with its first sequences, and runs for each change.
     // What never becomes true is noticed soon, without a process that has to be ended.
-    env: { REDIS_URL: redisUrl, MODEL_SEED: '1', MODEL_SEQUENCES: '25', TEST_PATIENCE_MS: '4000' },
+    env: {
+      ...{ REDIS_URL: redisUrl, MODEL_SEED: '1', MODEL_SEQUENCES: '25', TEST_PATIENCE_MS: '4000' },
+      ...(mutated.sample !== undefined && { MUTATION_SHARE: String(mutated.sample), MUTATION_SEED: randomUUID() }),
+    },
     cwd: sandbox,
     output: 'inherit',
   });
   return exitCodeOf(child);
 }
 
-function settings({ mutate, tests, withTables, timeoutMs = 20_000 }: MutatedPackage, report: string): object {
+function settings(
+  { mutate, tests, withTables, timeoutMs = 20_000, sample }: MutatedPackage,
+  report: string,
+): object {
   return {
     ...{ packageManager: 'npm', testRunner: 'mocha', inPlace: true, coverageAnalysis: 'perTest', concurrency: 2 },
-    plugins: [join(TOOL, 'node_modules/@stryker-mutator/mocha-runner/dist/src/index.js')],
+    plugins: [
+      join(TOOL, 'node_modules/@stryker-mutator/mocha-runner/dist/src/index.js'),
+      join(TOOL, 'sample-checker.mjs'),
+    ],
+    checkers: sample === undefined ? [] : ['sample'],
     mutate,
     ignoreStatic: !withTables,
     mochaOptions: { spec: tests, 'no-config': true },
