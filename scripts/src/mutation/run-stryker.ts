@@ -38,27 +38,21 @@ export async function runStryker(
     args: ['run', 'stryker.conf.json'],
     // The model test finds most with its first sequences, and runs for each change.
     // What never becomes true is noticed soon, without a process that has to be ended.
-    env: {
-      ...{ REDIS_URL: redisUrl, MODEL_SEED: '1', MODEL_SEQUENCES: '25', TEST_PATIENCE_MS: '4000' },
-      ...(mutated.sample !== undefined && { MUTATION_SHARE: String(mutated.sample), MUTATION_SEED: randomUUID() }),
-    },
+    env: { REDIS_URL: redisUrl, MODEL_SEED: '1', MODEL_SEQUENCES: '25', TEST_PATIENCE_MS: '4000' },
     cwd: sandbox,
     output: 'inherit',
   });
   return exitCodeOf(child);
 }
 
-function settings(
-  { mutate, tests, withTables, timeoutMs = 20_000, sample }: MutatedPackage,
-  report: string,
-): object {
+function settings({ mutate, tests, withTables, timeoutMs = 20_000, sample }: MutatedPackage, report: string): object {
   return {
     ...{ packageManager: 'npm', testRunner: 'mocha', inPlace: true, coverageAnalysis: 'perTest', concurrency: 2 },
     plugins: [
       join(TOOL, 'node_modules/@stryker-mutator/mocha-runner/dist/src/index.js'),
       join(TOOL, 'sample-checker.mjs'),
     ],
-    checkers: sample === undefined ? [] : ['sample'],
+    ...(sample !== undefined && { checkers: ['sample'], sample: { share: sample, seed: randomUUID() } }),
     mutate,
     ignoreStatic: !withTables,
     mochaOptions: { spec: tests, 'no-config': true },
