@@ -63,4 +63,10 @@ describe('the alerts of deploy/prometheus', () => {
       }
     }
   });
+
+  it('and each panel of a dashboard says which question it answers', () => {
+    for (const { title, panels } of readDashboards()) {
+      for (const panel of panels) expect(panel.description, `${title}: ${panel.title}`).to.match(/\?/);
+    }
+  });
 });

@@ -113,7 +113,8 @@ describe('a Prometheus that looks at two of each service, which send', function 
     );
     expect(answers.map(({ status }) => status)).to.include(429);
     const recorded = readRules().filter(({ record }) => record !== undefined);
-    const shown = readDashboards().flatMap(({ panels }) => panels.flatMap(({ targets }) => targets));
+    const panels = readDashboards().flatMap((dashboard) => dashboard.panels);
+    const shown = panels.flatMap(({ targets }) => targets);
     const isEmpty = async (expr: string) => (await ask(expr)).length === 0;
     await eventually(
       async () => {
@@ -127,5 +128,11 @@ describe('a Prometheus that looks at two of each service, which send', function 
       },
       { timeoutMs: 60_000, everyMs: 1_000 },
     );
+    const undocumented: string[] = [];
+    for (const { title, description = '', targets } of panels) {
+      const values = (await Promise.all(targets.map(({ expr }) => ask(expr)))).flat();
+      if (values.some(({ value }) => Number(value[1]) === 0) && !/\b0\b/.test(description)) undocumented.push(title);
+    }
+    expect(undocumented, 'show a 0 and do not say what it means').to.deep.equal([]);
   });
 });

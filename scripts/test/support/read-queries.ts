@@ -12,7 +12,8 @@ export interface Rule {
 }
 interface Dashboard {
   uid: string;
-  panels: { id: number; title: string; targets: { expr: string }[] }[];
+  title: string;
+  panels: { id: number; title: string; description?: string; targets: { expr: string }[] }[];
 }
 
 export const RULES_FOLDER = join(ROOT, 'deploy/prometheus');
