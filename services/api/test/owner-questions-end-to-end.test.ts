@@ -42,9 +42,14 @@ describe('what the owner of a device is asked, end to end', () => {
     });
 
   it('is how an account stands: namespace, salt, limits, version', async () => {
-    const { stdout, stderr } = await cli('--json', 'device', 'doctor');
-    expect(stderr).to.equal('');
-    const found = JSON.parse(stdout);
+    const ask = async () => {
+      const { stdout, stderr } = await cli('--json', 'device', 'doctor');
+      expect(stderr).to.equal('');
+      return { stdout, found: JSON.parse(stdout) };
+    };
+    // The salt comes with the history, soon after the account is linked.
+    await eventually(async () => (await ask()).found.salt === 'yes');
+    const { stdout, found } = await ask();
     expect(found).to.include({ device: 'default', status: 'connected', account: '491***31', network: 'a simulator' });
     expect(found).to.include({ namespace: 'lid', salt: 'yes', lock: 'none', newChatCap: 'none' });
     expect(found.lookUp).to.match(/^answered in \d+ ms$/);
