@@ -32,6 +32,23 @@ describe('the page of the console, to those who hear it', () => {
     eventually(() => page.evaluate<boolean>(condition), { what: condition });
   const toldOf = (page: Page, pattern: RegExp) => holds(page, `window.told.some((each) => ${pattern}.test(each))`);
 
+  it('has nothing on a phone that is off the screen: its menu is there once it is opened', async () => {
+    const page = await browser.open(stage.dashboard, '/devices', { width: 320 });
+    const links = page.getByRole('navigation').getByRole('link');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await links.count(), 'links of the closed menu').to.equal(0);
+    const isSeen = `(({ left, right }) => left >= 0 && right <= innerWidth)(document.activeElement.getBoundingClientRect())`;
+    for (let tab = 0; tab < 8; tab++) {
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate<boolean>(isSeen), `after ${tab + 1} tabs`).to.equal(true);
+    }
+    await page.getByRole('button', { name: 'Menu', exact: true }).press('Enter');
+    await eventually(async () => (await links.count()) > 5);
+    await links.filter({ hasText: 'Messages' }).press('Enter');
+    await page.waitForURL(/messages/);
+    await eventually(async () => (await links.count()) === 0);
+  });
+
   it('begins to read a page at its heading, wherever one came from', async () => {
     await linkDevice(stage.space.store, inMain('shop'));
     const page = await browser.open(stage.dashboard, '/devices');

@@ -29,7 +29,7 @@ export function Shell() {
       header={{ height: 56 }}
       navbar={{ width: 224, breakpoint: 'md', collapsed: { mobile: !isOpen } }}
       padding={{ base: 'md', sm: 'xl' }}
-      classNames={{ header: classes.bar, navbar: classes.bar, main: classes.main }}
+      classNames={{ header: classes.bar, navbar: `${classes.bar} ${classes.menu}`, main: classes.main }}
     >
       <a className={`skip ${classes.skip}`} href="#page">
         {t('shell.skip')}
@@ -37,7 +37,14 @@ export function Shell() {
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
           <Group gap="xs" wrap="nowrap">
-            <Burger opened={isOpen} onClick={toggle} hiddenFrom="md" size="sm" aria-label={t('shell.menu')} />
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="md"
+              size="sm"
+              aria-label={t('shell.menu')}
+              aria-expanded={isOpen}
+            />
             <img src={ICON} alt="" width={24} height={24} />
             <Text fw={640} visibleFrom="xs">
               {t('product')}
@@ -50,7 +57,7 @@ export function Shell() {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="sm" aria-label={t('shell.navigation')}>
+      <AppShell.Navbar p="sm" mod={{ closed: !isOpen }} aria-label={t('shell.navigation')}>
         <Navigation />
       </AppShell.Navbar>
       <AppShell.Main id="page" tabIndex={-1}>
