@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import { domainToUnicode } from 'node:url';
 import { toError } from '@gateway/runtime/errors';
 import { type AddressRules, judgeAddress } from './address-rules.js';
 import { EgressError } from './egress-error.js';
@@ -36,8 +37,12 @@ export function portOf({ port, protocol }: URL): string {
 
 /** Whether a URL is of a kind that can be fetched, whatever it leads to. */
 export function isPlainHttpUrl({ protocol, username, password, hostname }: URL): boolean {
-  return (protocol === 'http:' || protocol === 'https:') && !username && !password && hostname !== '';
+  const isHttp = protocol === 'http:' || protocol === 'https:';
+  return isHttp && !username && !password && hostname !== '' && !ENCODED_LABEL.test(domainToUnicode(hostname));
 }
+
+/** What is left of a label that decodes to nothing: the parser refuses it up to Node 22 only. */
+const ENCODED_LABEL = /(^|\.)xn--/i;
 
 /** One address that may not be reached is enough: such a name is a trap. */
 function assertReachable(
