@@ -170,7 +170,7 @@ describe('a promise for which a replica has come and gone since the one before',
 });
 
 describe('a promise of a master that wakes up', () => {
-  it('is not given at once: a replica that nobody had seen may have taken over', async () => {
+  it('is not given at once: a replica that no process had seen may have taken over', async () => {
     const { servers, stop } = await startRedisSentinels({ sentinels: 0 });
     const [master, elected, other] = servers as [RedisProcess, RedisProcess, RedisProcess];
     const redis = new Redis(master.url, { commandTimeout: 2_000 });

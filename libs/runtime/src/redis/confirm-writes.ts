@@ -135,7 +135,7 @@ class ReplicaWatch {
     });
   }
 
-  /** One may have left of which nobody knew. */
+  /** One may have left that was not known. */
   doubt(): void {
     this.leftAtMs = systemClock.monotonicMs();
   }
