@@ -1,4 +1,5 @@
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
+import { forgetCached } from '@gateway/messenger/lookup/session-caches';
 import { RecipientError, SessionEndedError, UnknownLimitsError } from '@gateway/messenger/session/session-errors';
 import { defer } from '@gateway/runtime/deferred';
 import { eventually } from '@gateway/testkit/eventually';
@@ -115,6 +116,19 @@ describe('sending a text', () => {
     await Promise.all(contacts.map((to) => send(to)));
     await test.session.lookUp(makeNumbers(1));
     expect(await tokens(), 'no one else gets a token').to.equal(before.tokens + 5);
+  });
+
+  it('writes nothing down of a token to a person who is forgotten while it is issued', async () => {
+    const [forgotten, kept] = makeNumbers(2) as [string, string];
+    await Promise.all([send(forgotten), send(kept)]);
+    const [lid, other] = (await Promise.all([forgotten, kept].map((to) => test.session.hiddenIdOf(to)))) as [
+      string,
+      string,
+    ];
+    forgetCached(test.options.caches, new Set([forgotten, lid.replace('@lid', '')]));
+    await eventually(() => test.keyStore.contacts.has(other));
+    expect([...test.keyStore.contacts]).to.not.include(lid);
+    expect([...test.keyStore.keys.keys()].filter((key) => key.startsWith('tctoken'))).to.not.include(`tctoken/${lid}`);
   });
 
   it('issues no privacy token to whom the network refused a message', async () => {

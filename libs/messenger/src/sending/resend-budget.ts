@@ -57,11 +57,10 @@ export class ResendBudget {
   }
 }
 
-/** Deletes the resend count of a person. Safe to repeat. */
+/** Deletes the resend count of a person; keys that were on their way to the store are there afterwards. Safe to repeat. */
 export async function forgetResends(auth: AuthState, users: ReadonlySet<string>): Promise<void> {
   const creds: StoredCreds = auth.creds;
   const resends = withoutPerson(creds.resends, users);
-  if (!resends) return;
-  creds.resends = resends;
+  if (resends) creds.resends = resends;
   await auth.saveCreds();
 }

@@ -75,8 +75,8 @@ export interface MessengerSession {
   /** State of the session, and whether the network answers. Sends no message; bounded in time; safe to repeat. */
   examine(): Promise<SessionReport>;
   /**
-   * Deletes the resend count of a person; does nothing if the session has ended. Safe to repeat. Rejects if that
-   * cannot be stored.
+   * Deletes the resend count of a person; keys that were on their way to the store are there afterwards. Does nothing if
+   * the session has ended. Safe to repeat. Rejects if that cannot be stored.
    * @param users their numbers and hidden identifiers, digits.
    */
   forgetResends(users: ReadonlySet<string>): Promise<void>;

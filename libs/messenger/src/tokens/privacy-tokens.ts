@@ -85,10 +85,14 @@ export class PrivacyTokens {
     try {
       await this.#query(batch, issuedAt);
       const before = await keys.get('tctoken', [...batch.keys()]);
+      // Without those who were forgotten since the message: `forgetCached`.
+      const issued = [...batch].filter(([id]) => caches.tokensToIssue.has(id));
       const entries: Record<string, TokenEntry> = {};
-      for (const id of batch.keys()) entries[id] = { token: Buffer.alloc(0), ...before[id], senderTimestamp: issuedAt };
-      await keys.set({ tctoken: { ...entries, __index: { token: Buffer.from(JSON.stringify([...batch.keys()])) } } });
-      for (const jid of batch.values()) this.#remember(jid);
+      for (const [id] of issued) entries[id] = { token: Buffer.alloc(0), ...before[id], senderTimestamp: issuedAt };
+      await keys.set({
+        tctoken: { ...entries, __index: { token: Buffer.from(JSON.stringify(Object.keys(entries))) } },
+      });
+      for (const [, jid] of issued) this.#remember(jid);
     } catch {
       // Session ended, or refused: keys that cannot be read or written end the session by way of the key store.
     } finally {

@@ -99,10 +99,11 @@ export class DeviceSocket {
     await this.session?.lookUpsSettled(spellingsOf(number));
     const names = await namesOfPerson(store, ownership.address, number);
     forgetCached(this.caches, names);
-    const removed = await forgetPerson(store, ownership.address, number);
-    // What was read and stored again in between.
-    forgetCached(this.caches, names);
+    // First, or keys on their way to the store would come back.
     await this.session?.forgetResends(names);
+    const removed = await forgetPerson(store, ownership.address, number);
+    // What was read again in between.
+    forgetCached(this.caches, names);
     void this.deps.onEvent({ kind: 'lookUpsForgotten' });
     return removed;
   }
