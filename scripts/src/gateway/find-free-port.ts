@@ -1,12 +1,28 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A port of this machine that was free a moment ago. */
+/** Below those that systems give to connections (from 32768 on Linux): another program would take one before it is used. */
+const [LOWEST, ABOVE] = [10_000, 32_768];
+const ATTEMPTS = 50;
+
+/** A port of 127.0.0.1 that nothing listens on. */
 export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const port = randomInt(LOWEST, ABOVE);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`none of ${ATTEMPTS} ports of 127.0.0.1 is free`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
 }

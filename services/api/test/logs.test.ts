@@ -4,6 +4,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { linkDevice } from './support/device-owner.js';
+import { exchange } from './support/raw-request.js';
 import { BASE, startTestApi, type TestApi } from './support/test-api.js';
 
 describe('logs of the API', () => {
@@ -28,6 +29,16 @@ describe('logs of the API', () => {
   afterEach(async () => {
     await api.close();
     await space.close();
+  });
+
+  it('have no error of requests that were answered as broken before their turn', async () => {
+    const { value } = await api.newToken();
+    const asked = [`GET ${BASE}/status HTTP/1.1`, 'Host: x', `Authorization: Bearer ${value}`, '', ''].join('\r\n');
+    const atOnce = Array.from({ length: 20 }, () => exchange(api.port, [`${asked}NOT HTTP\r\n\r\n`]));
+    for (const [answer] of await Promise.all(atOnce)) expect(answer!.status).to.equal(400);
+    // What they asked of Redis is answered before this one.
+    expect((await api.call('GET', '/status', { token: value })).status).to.equal(200);
+    expect(lines.filter((line) => JSON.parse(line).level === 'error')).to.deep.equal([]);
   });
 
   it('tell each request with its id, template, status and token id', async () => {

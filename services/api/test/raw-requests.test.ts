@@ -136,6 +136,13 @@ describe('requests that no client library would write', () => {
     expectLimit(await expectStatus(431, [`${asked}${tooLong}`]), LIMITS.tokenlessPerMinute);
   });
 
+  it('have done nothing when they were answered as broken', async () => {
+    const body = post([JSON_TYPE]).join('');
+    await Promise.all(Array.from({ length: 5 }, () => expectStatus(400, [`${body}NOT HTTP\r\n\r\n`])));
+    const { body: list } = await api.call('GET', '/messages', { token });
+    expect(list.messages).to.deep.equal([]);
+  });
+
   it('have the headers of their limit when too much comes after their body (431)', async () => {
     const trailers = `0\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`;
     const chunk = `${TEXT.length.toString(16)}\r\n${TEXT}\r\n`;

@@ -65,7 +65,8 @@ export function removeLimitHeaders(res: ServerResponse): void {
   for (const name of ['Limit', 'Remaining', 'Reset']) res.removeHeader(`X-RateLimit-${name}`);
 }
 
-/** The same three headers. */
+/** The same three headers, unless it was answered meanwhile. */
 export function setLimitHeaders(res: ServerResponse, clock: Clock, limit: Limit): void {
+  if (res.headersSent) return;
   for (const [name, value] of Object.entries(limitHeaders(clock, limit))) res.setHeader(name, value);
 }
