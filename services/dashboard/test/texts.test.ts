@@ -3,10 +3,13 @@ import { basename, join } from 'node:path';
 import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import { REASONS } from '@gateway/contracts/devices/device-state';
 import { RESTRICTIONS } from '@gateway/contracts/devices/restriction';
+import { FAILURE_NAMES, recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { CONSOLE_ERRORS } from '@gateway/dashboard/http/console-error';
 import { ROOT } from '@gateway/scripts/paths';
 import { expect } from 'chai';
 
+/** Ours are below the network's. */
+const OWN_CODES = Array.from({ length: 99 }, (_, index) => index + 1);
 const FORMS = ['zero', 'one', 'two', 'few', 'many', 'other'];
 const FORM = new RegExp(`_(${FORMS.join('|')})$`);
 
@@ -57,5 +60,20 @@ describe('the texts of the console', () => {
       ...API_TOKEN_SCOPES.map((scope) => `tokens.scopes.${scope}`),
     ];
     expect(wanted.filter((key) => !withoutForm(english).has(key))).to.deep.equal([]);
+  });
+
+  it('say of each failure what helps; a code of the network without a text of its own has that of all codes', () => {
+    const own = OWN_CODES.map(recipientErrorName).filter((name) => name && !name.startsWith('network_')) as string[];
+    expect(own).to.include('awaiting_key');
+    const names = new Set([...FAILURE_NAMES, ...own]);
+    for (const texts of [english, arabic]) {
+      for (const name of names) {
+        const text =
+          texts.get(`recipientErrors.${name.replace('network_other', 'network_rare')}`) ??
+          texts.get('recipientErrors.network')!;
+        if (!name.startsWith('network_')) expect(texts.has(`recipientErrors.${name}`), name).to.equal(true);
+        expect(text.match(/[.!?](?: |$)/g), `${name}: ${text}`).to.have.length.of.at.least(2);
+      }
+    }
   });
 });

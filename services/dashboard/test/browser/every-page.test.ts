@@ -1,10 +1,13 @@
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { endSessionsOf } from '@gateway/store/console/sessions';
+import { createUser, setPassword } from '@gateway/store/console/users';
 import { expect } from 'chai';
 import { BUILT_PAGE, findBarriers, useBrowser } from '../support/browser-page.js';
 import { fillConsole } from '../support/fill-console.js';
 import { inspectPages } from '../support/inspect-pages.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
+
+const PASSWORD = 'a password of fourteen words';
 
 describe('every page of the console', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE, api: {} });
@@ -49,6 +52,19 @@ describe('every page of the console', () => {
     await page.getByRole('textbox', { name: 'Name' }).waitFor();
     expect(new URL(page.url()).search).to.equal('?next=%2Fdevices%2Fhostile');
     expect(await page.content()).not.to.include('447700900123');
+  });
+
+  it('leads back to what one was looking for, its filters too', async () => {
+    await createUser(stage.dashboard.store, 'nina', 'operator');
+    await setPassword(stage.dashboard.store, 'nina', PASSWORD);
+    const page = await browser.open(stage.dashboard, '/messages?status=failed&device=hostile', { role: 'none' });
+    await page.getByLabel('Name').fill('nina');
+    await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
+    expect(await page.getByLabel('State').inputValue()).to.equal('failed');
+    expect(new URL(page.url()).search).to.equal('?status=failed&device=hostile');
+    browser.allowErrors(/401/);
   });
 
   it('shows viewers masked numbers, and nothing that they may not do', async () => {

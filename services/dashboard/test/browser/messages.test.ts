@@ -1,7 +1,9 @@
 import { parseMessageId } from '@gateway/contracts/ids';
+import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { claimRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
@@ -139,6 +141,80 @@ describe('messages on the page of the console', () => {
     await map.press('ArrowRight');
     await map.press('Enter');
     await marked.getByText(`+${NUMBERS[place + 1]}`).waitFor();
+    // It is higher than its frame, which follows the chosen cell.
+    const hiddenBelow = () =>
+      page.evaluate<number>(`(({ scrollHeight, clientHeight, scrollTop }) => scrollHeight - clientHeight - scrollTop)(
+        document.querySelector('canvas[role=slider]').parentElement)`);
+    await page.setViewportSize({ width: 400, height: 800 });
+    await eventually(async () => (await hiddenBelow()) > 100, { what: 'a map that is higher than its frame' });
+    await map.press('End');
+    expect(await hiddenBelow()).to.be.at.most(1);
+    await map.press('Home');
+    expect(await hiddenBelow()).to.be.above(100);
+  });
+
+  it('sends what is in files: numbers of a list, and an attachment', async () => {
+    const page = await browser.open(dashboard, '/messages/new', { role: 'operator' });
+    const choose = async (button: string, file: { name: string; mimeType: string; buffer: Buffer }) => {
+      const chooser = page.waitForEvent('filechooser');
+      await page.getByRole('button', { name: button }).click();
+      await (await chooser).setFiles(file);
+    };
+    const rows = 'phone,name\n+44 7700 900-021,Ann\n447700900022,Bo\n';
+    await choose('From a file', { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(rows) });
+    await page.getByRole('button', { name: 'Send to 2 people' }).waitFor();
+    const buffer = Buffer.alloc(10 * 1024 * 1024 + 1);
+    await choose('Attach a file', { name: 'large.pdf', mimeType: 'application/pdf', buffer });
+    await page.getByRole('button', { name: 'Send to 2 people' }).click();
+    await page.getByText('The file is larger than 10 MB.').waitFor();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    const menu = { name: 'menu.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4 menu') };
+    await choose('Attach a file', menu);
+    await page.getByText('menu.pdf', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Send to 2 people' }).click();
+    await page.waitForURL(/messages\/msg_/);
+    await page.getByText('+447700900022').waitFor();
+    await page.getByText('menu.pdf', { exact: true }).waitFor();
+    expect((await sends())[0]!.total).to.equal(2);
+  });
+
+  it('sends again to those who may want it, and to no one else', async () => {
+    const { value: token } = await api.newToken();
+    const people = ['447700900031', '447700900032', '447700900033', '447700900034', '447700900035', '447700900036'];
+    const { body } = await api.call('POST', '/send', { token, json: { to: people, text: 'once more' } });
+    const id = String(body.messageId);
+    const NEVER = ['not_on_messenger', 'recipient_opted_out', 'person_forgotten', 'account_changed'] as const;
+    for (const [index, error] of NEVER.entries()) await settle(id, [index], 'failed', ownErrorCode(error));
+    await settle(id, [4], 'failed', 400);
+    await settle(id, [5], 'acked');
+    const page = await browser.open(dashboard, `/messages/new?again=${id}`, { role: 'operator' });
+    await page.getByRole('button', { name: 'Send to 1 person' }).waitFor();
+    expect(await page.getByLabel('Recipients').inputValue()).to.equal('+447700900035');
+  });
+
+  it('sends what a form has become after another attempt of it was accepted, once that was said', async () => {
+    const page = await browser.open(dashboard, '/messages/new', { role: 'operator' });
+    const submit = page.getByRole('button', { name: 'Send to 1 person' });
+    await page.getByLabel('Recipients').fill('+447700900041');
+    await page.getByLabel('Text', { exact: true }).fill('first');
+    // The answer is lost on its way.
+    await page.route('**/console/api/messages', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await submit.click();
+    await page.getByText('The console does not answer.').waitFor();
+    await page.unroute('**/console/api/messages');
+    const before = (await sends()).length;
+    await page.getByLabel('Text', { exact: true }).fill('second');
+    await submit.click();
+    await page.getByText('An earlier attempt of this form was accepted').waitFor();
+    expect((await sends()).length, 'not without being asked').to.equal(before);
+    await submit.click();
+    await page.waitForURL(/messages\/msg_/);
+    await page.getByRole('table').waitFor();
+    await page.getByText('second', { exact: true }).waitFor();
+    browser.allowErrors(/ERR_FAILED|422/);
   });
 
   it('finds what went to a number, and leads to its row', async () => {

@@ -5,6 +5,8 @@ import { linkDevice, ownDevice } from '../../../api/test/support/device-owner.js
 import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
+const HOUR_MS = 3_600_000;
+
 describe('the page of the console, when things fail', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
   const browser = useBrowser();
@@ -114,4 +116,30 @@ describe('the page of the console, when things fail', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await focused()).to.equal('Disconnect');
   });
+
+  for (const [what, aheadMs] of [
+    ['ahead', 3 * HOUR_MS],
+    ['behind', -3 * HOUR_MS],
+  ] as const) {
+    it(`goes by the clock of the console where that of the browser is hours ${what}`, async () => {
+      const device = `clock-${what}`;
+      const address = { workspace: 'main', device };
+      const owner = await ownDevice(stage.space.store, address);
+      await requestLink(stage.space.store, address, { attemptId: makeAttemptId(), method: 'qrCode', forceNew: false });
+      const show = (code: string, ms: number) =>
+        owner.observe({ status: 'connecting', reason: 'linking', code, codeExpiresAtMs: Date.now() + ms });
+      await show('first', 60_000);
+      const page = await browser.open(stage.dashboard, '/sign-in');
+      await page.clock.setSystemTime(Date.now() + aheadMs);
+      await page.goto(`${stage.dashboard.origin}/console/devices/${device}`);
+      await page.locator(':not([data-dead]) > svg[data-code=first]').waitFor();
+      await page.getByText(/Valid for [2-6]\d seconds/).waitFor();
+      await page
+        .getByText(/^(\d+ seconds? ago|now|in 1 second)/)
+        .first()
+        .waitFor();
+      await show('second', 2_000);
+      await page.locator('[data-dead] svg[data-code=second]').waitFor();
+    });
+  }
 });

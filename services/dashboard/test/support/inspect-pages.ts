@@ -51,9 +51,10 @@ export async function inspectPages(
   page: Page,
   dashboard: TestDashboard,
   looks: readonly Required<Omit<Look, 'language'>>[],
+  pages: readonly string[] = PAGES,
 ): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
-  for (const path of PAGES) {
+  for (const path of pages) {
     await openFully(page, dashboard, path);
     for (const look of looks) {
       await turnTo(page, look);
@@ -62,7 +63,7 @@ export async function inspectPages(
       if (barriers.length + unspoken.length > 0) found[`${path} ${Object.values(look)}`] = { barriers, unspoken };
     }
     for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 800 });
+      await turnTo(page, { scheme: looks[0]!.scheme, width });
       const overflow = await overflowOf(page);
       if (overflow > 0) found[`${path} ${width}`] = { overflow };
     }

@@ -1,4 +1,5 @@
 import { changeList, type Item, type ListChange } from './change-list.js';
+import { nowMs } from './clock.js';
 
 export type LiveStatus = 'off' | 'connecting' | 'live' | 'trouble';
 
@@ -101,7 +102,7 @@ export class LiveConnection {
   }
 
   #heard(status: LiveStatus): void {
-    this.#set({ status, heardAtMs: Date.now() });
+    this.#set({ status, heardAtMs: nowMs() });
     this.#expectSound();
   }
 

@@ -9,6 +9,7 @@ import type {
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import type { SendStatus } from '@gateway/contracts/sends/statuses';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { nowMs } from './clock.js';
 import { queryClient } from './query-client.js';
 import { request } from './request.js';
 import { useLive } from './use-live.js';
@@ -50,7 +51,7 @@ function readPage({ device, status, kind, days, after }: MessageFilter & { after
     ...(device && { device }),
     ...(status && { status }),
     ...(kind && { kind }),
-    ...(days && { since: String(Date.now() - days * DAY_MS) }),
+    ...(days && { since: String(nowMs() - days * DAY_MS) }),
     ...(after && { after }),
   });
   return request<MessagePage>(`/messages?${query}`);

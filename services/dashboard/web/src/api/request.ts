@@ -1,4 +1,5 @@
 import type { ErrorDetail } from '@gateway/contracts/errors';
+import { hearDate } from './clock.js';
 
 /** Why the console, or the API behind it, did not do what was asked. */
 export class RequestFailure extends Error {
@@ -25,6 +26,7 @@ interface Failed {
 
 /** Asks the console. Throws `RequestFailure`. @param path below `/console/api`. */
 export async function request<Answer>(path: string, write?: { json: unknown }): Promise<Answer> {
+  const askedAtMs = Date.now();
   const response = await fetch(`/console/api${path}`, {
     ...(write && {
       method: 'POST',
@@ -33,6 +35,7 @@ export async function request<Answer>(path: string, write?: { json: unknown }): 
     }),
   }).catch(() => undefined);
   if (!response) throw new RequestFailure(0, 'no_answer', undefined, [], undefined);
+  hearDate(response.headers.get('date'), askedAtMs);
   const body: unknown = await response.json().catch(() => ({}));
   if (response.ok) return body as Answer;
   const { code = 'internal', requestId, details = [], resetIn } = body as Failed;

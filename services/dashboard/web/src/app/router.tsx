@@ -37,7 +37,7 @@ const inside = createRoute({
   id: 'inside',
   beforeLoad: async ({ location }) => {
     const me = await queryClient.fetchQuery(meQuery);
-    if (!me) throw redirect({ to: '/sign-in', search: location.pathname === '/' ? {} : { next: location.pathname } });
+    if (!me) throw redirect({ to: '/sign-in', search: location.pathname === '/' ? {} : { next: location.href } });
   },
   component: Shell,
 });

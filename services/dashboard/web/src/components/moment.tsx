@@ -1,5 +1,6 @@
-import { Tooltip } from '@mantine/core';
+import { Tooltip, VisuallyHidden } from '@mantine/core';
 import { useEffect, useReducer } from 'react';
+import { nowMs } from '../api/clock.js';
 import { currentLocale } from '../app/language.js';
 
 /** Time of day, with seconds. */
@@ -24,7 +25,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, ms: number][] = [
 ];
 
 function sayFromNow(ms: number): string {
-  const distance = ms - Date.now();
+  const distance = ms - nowMs();
   const [unit, size] = UNITS.find(([, each]) => Math.abs(distance) >= each) ?? ['second', 1_000];
   return new Intl.RelativeTimeFormat(currentLocale(), { numeric: 'auto' }).format(Math.round(distance / size), unit);
 }
@@ -42,13 +43,17 @@ function sayExactly(ms: number): string {
   return new Intl.DateTimeFormat(currentLocale(), { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
 }
 
-/** "3 minutes ago", with the exact time when it is pointed at. */
+/** A tooltip comes by a mouse, a finger or the keyboard. */
+export const ANYHOW = { hover: true, focus: true, touch: true };
+
+/** "3 minutes ago", with the exact time when it is pointed at; screen readers hear both. */
 export function Moment({ ms }: { ms: number }) {
   useTick(10_000);
   return (
-    <Tooltip label={sayExactly(ms)}>
+    <Tooltip label={sayExactly(ms)} events={ANYHOW}>
       <time className="figures" dateTime={new Date(ms).toISOString()}>
         {sayFromNow(ms)}
+        <VisuallyHidden>, {sayExactly(ms)}</VisuallyHidden>
       </time>
     </Tooltip>
   );

@@ -11,9 +11,12 @@ import { type Finding, useFindings } from './use-findings.js';
 /** Finds pages, devices, messages, recipients and tokens by whatever someone has at hand of them. */
 export function FindDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { t } = useTranslation();
+  // Not at once: a dialog that is open from the start does not know whom to give the focus back to.
+  const [isShown, show] = useState(false);
+  useEffect(() => show(opened), [opened]);
   return (
     <Modal
-      opened={opened}
+      opened={isShown}
       onClose={onClose}
       title={t('find.title')}
       size="lg"

@@ -1,7 +1,7 @@
 import { Tooltip } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useLiveState } from '../../api/use-live.js';
-import { useTick, useTimeText } from '../../components/moment.js';
+import { ANYHOW, useTick, useTimeText } from '../../components/moment.js';
 import { StateMark, type Tone } from '../../components/states/state-mark.js';
 
 const TONES = { live: 'good', connecting: 'warn', trouble: 'bad', off: 'idle' } as const satisfies Record<string, Tone>;
@@ -15,8 +15,9 @@ export function LivePill() {
   if (status === 'off' && heardAtMs === undefined) return null;
   const since = heardAtMs === undefined ? '' : t('live.asOf', { time: time(heardAtMs) });
   return (
-    <Tooltip label={`${t(`live.about.${status}`)} ${since}`} multiline maw={260}>
-      <output aria-live="polite">
+    <Tooltip label={`${t(`live.about.${status}`)} ${since}`} events={ANYHOW} multiline maw={260}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what the tooltip tells is told to those without a mouse, too. */}
+      <output aria-live="polite" tabIndex={0}>
         <StateMark tone={TONES[status]} pulses={status === 'connecting'}>
           {t(`live.${status}`)}
         </StateMark>

@@ -76,9 +76,9 @@ const ICON = new URL('../icon.svg', import.meta.url).href;
 function useLeaveWhenSignedOut(): void {
   const { data } = useQuery(meQuery);
   const navigate = useNavigate();
-  const { pathname } = useLocation();
+  const { pathname, href } = useLocation();
   useEffect(() => {
     // On the way there this still is on the screen: what leads back is where one was.
-    if (data === null && pathname !== '/sign-in') void navigate({ to: '/sign-in', search: { next: pathname } });
-  }, [data, navigate, pathname]);
+    if (data === null && pathname !== '/sign-in') void navigate({ to: '/sign-in', search: { next: href } });
+  }, [data, navigate, pathname, href]);
 }

@@ -1,9 +1,10 @@
-import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
+import { Menu, useMantineColorScheme } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { Check, CircleUserRound, KeyRound, LogOut, MonitorSmartphone, Moon, Sun, SunMoon } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { signOut, useMe } from '../../api/session.js';
+import { ActionMenu } from '../../components/action-menu.js';
 import { chooseLanguage, currentLanguage, LANGUAGES, type Language } from '../language.js';
 import { PasswordDialog } from './password-dialog.js';
 
@@ -22,34 +23,32 @@ export function UserMenu() {
   };
   return (
     <>
-      <Menu position="bottom-end" width={240} shadow="md" withInitialFocusPlaceholder={false}>
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('menu.open', { name: user.name })}>
-            <CircleUserRound size={20} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Label>
-            <bdi>{user.name}</bdi> · {t(`roles.${user.role}`)}
-          </Menu.Label>
-          <Menu.Item leftSection={<KeyRound size={16} />} onClick={() => askPassword(true)}>
-            {user.hasPassword ? t('password.change') : t('password.set')}
-          </Menu.Item>
-          <Menu.Divider />
-          <Menu.Label>{t('menu.theme')}</Menu.Label>
-          <SchemeItems />
-          <Menu.Divider />
-          <Menu.Label>{t('menu.language')}</Menu.Label>
-          <LanguageItems />
-          <Menu.Divider />
-          <Menu.Item leftSection={<LogOut size={16} className="turns" />} onClick={() => void leave(false)}>
-            {t('menu.signOut')}
-          </Menu.Item>
-          <Menu.Item leftSection={<MonitorSmartphone size={16} />} onClick={() => void leave(true)}>
-            {t('menu.signOutEverywhere')}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+      <ActionMenu
+        label={t('menu.open', { name: user.name })}
+        icon={<CircleUserRound size={20} />}
+        button={{ variant: 'subtle', color: 'gray', size: 'lg' }}
+        width={240}
+      >
+        <Menu.Label>
+          <bdi>{user.name}</bdi> · {t(`roles.${user.role}`)}
+        </Menu.Label>
+        <Menu.Item leftSection={<KeyRound size={16} />} onClick={() => askPassword(true)}>
+          {user.hasPassword ? t('password.change') : t('password.set')}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Label>{t('menu.theme')}</Menu.Label>
+        <SchemeItems />
+        <Menu.Divider />
+        <Menu.Label>{t('menu.language')}</Menu.Label>
+        <LanguageItems />
+        <Menu.Divider />
+        <Menu.Item leftSection={<LogOut size={16} className="turns" />} onClick={() => void leave(false)}>
+          {t('menu.signOut')}
+        </Menu.Item>
+        <Menu.Item leftSection={<MonitorSmartphone size={16} />} onClick={() => void leave(true)}>
+          {t('menu.signOutEverywhere')}
+        </Menu.Item>
+      </ActionMenu>
       <PasswordDialog opened={asksPassword} onClose={() => askPassword(false)} />
     </>
   );

@@ -1,5 +1,5 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
-import { ActionIcon, Button, Menu } from '@mantine/core';
+import { Button, Menu } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -8,6 +8,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { disconnectDevice, makeDefault, removeDevice } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
+import { ActionMenu } from '../../components/action-menu.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
 import { FormDialog } from '../../components/form-dialog.js';
 import { useFailureText } from '../../components/states/failure.js';
@@ -81,30 +82,28 @@ function More({ view, isIdle, ask }: { view: DeviceView; isIdle: boolean; ask: (
     onError: (error) => notifications.show({ message: textOf(error), color: 'red' }),
   });
   return (
-    <Menu position="bottom-end" width={220} shadow="md" withInitialFocusPlaceholder={false}>
-      <Menu.Target>
-        <ActionIcon variant="default" size={36} aria-label={t('device.more')} loading={preferred.isPending}>
-          <Ellipsis size={18} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item leftSection={<Pencil size={16} />} onClick={() => ask('name')}>
-          {t('device.rename')}
+    <ActionMenu
+      label={t('device.more')}
+      icon={<Ellipsis size={18} />}
+      button={{ variant: 'default', size: 36, loading: preferred.isPending }}
+      width={220}
+    >
+      <Menu.Item leftSection={<Pencil size={16} />} onClick={() => ask('name')}>
+        {t('device.rename')}
+      </Menu.Item>
+      <Menu.Item leftSection={<Gauge size={16} />} onClick={() => ask('pace')}>
+        {t('device.changePace')}
+      </Menu.Item>
+      {!view.isDefault && (
+        <Menu.Item leftSection={<Star size={16} />} onClick={() => preferred.mutate(view.id)}>
+          {t('device.makeDefault')}
         </Menu.Item>
-        <Menu.Item leftSection={<Gauge size={16} />} onClick={() => ask('pace')}>
-          {t('device.changePace')}
+      )}
+      {isIdle && (
+        <Menu.Item leftSection={<Trash2 size={16} />} onClick={() => ask('remove')}>
+          {t('device.remove')}
         </Menu.Item>
-        {!view.isDefault && (
-          <Menu.Item leftSection={<Star size={16} />} onClick={() => preferred.mutate(view.id)}>
-            {t('device.makeDefault')}
-          </Menu.Item>
-        )}
-        {isIdle && (
-          <Menu.Item leftSection={<Trash2 size={16} />} onClick={() => ask('remove')}>
-            {t('device.remove')}
-          </Menu.Item>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+      )}
+    </ActionMenu>
   );
 }

@@ -2,6 +2,7 @@ import type { DeviceView } from '@gateway/contracts/console/views';
 import { paceDurationMs } from '@gateway/contracts/devices/pace';
 import { Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { nowMs } from '../../api/clock.js';
 import { Fact, Facts } from '../../components/facts.js';
 import { Moment, useTick } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
@@ -45,7 +46,7 @@ export function DeviceFacts({ view }: { view: DeviceView }) {
               <Moment ms={sinceMs} />
             </Fact>
           )}
-          {notBeforeMs && notBeforeMs > Date.now() && (
+          {notBeforeMs && notBeforeMs > nowMs() && (
             <Fact name={t('device.again')}>
               <Moment ms={notBeforeMs} />
             </Fact>
@@ -86,7 +87,7 @@ function Finish({ view: { status, reason, backlog, pace } }: { view: DeviceView 
   if (status !== 'connected' || reason !== undefined || leftMs === 0) return null;
   return (
     <Text size="xs" c="dimmed">
-      {t('device.finish')} <Moment ms={Date.now() + leftMs} />
+      {t('device.finish')} <Moment ms={nowMs() + leftMs} />
     </Text>
   );
 }

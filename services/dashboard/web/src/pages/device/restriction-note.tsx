@@ -1,13 +1,14 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { nowMs } from '../../api/clock.js';
 import { Exact, useTick } from '../../components/moment.js';
 
 /** What the network does not let the account do, and for how long. */
 export function RestrictionNote({ kind, untilMs }: NonNullable<DeviceView['restriction']>) {
   const { t } = useTranslation();
   useTick(1_000);
-  const leftMs = untilMs === undefined ? undefined : untilMs - Date.now();
+  const leftMs = untilMs === undefined ? undefined : untilMs - nowMs();
   return (
     <Text size="sm">
       {t(`restrictions.${kind}`)}{' '}

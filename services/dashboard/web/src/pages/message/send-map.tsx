@@ -47,9 +47,15 @@ export function SendMap({ statuses, onChoose }: SendMapProps) {
     };
     const step = steps[event.key];
     if (event.key === 'Enter') onChoose(at ?? 0);
-    else if (step !== undefined) setAt(Math.min(statuses.length - 1, Math.max(0, (at ?? 0) + step)));
+    else if (step !== undefined) moveTo(Math.min(statuses.length - 1, Math.max(0, (at ?? 0) + step)));
     else return;
     event.preventDefault();
+  };
+  const moveTo = (place: number) => {
+    setAt(place);
+    const frame = canvas.current!.parentElement!;
+    const top = Math.floor(place / grid.columns) * grid.cell;
+    frame.scrollTop = Math.min(top, Math.max(frame.scrollTop, top + grid.cell - frame.clientHeight));
   };
   const status = RECIPIENT_STATUSES[Number(statuses[at ?? 0])] ?? 'queued';
   return (

@@ -7,6 +7,7 @@ import { FileUp, Paperclip, Send } from 'lucide-react';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { sendMessage } from '../../api/messages.js';
+import { RequestFailure } from '../../api/request.js';
 import { useMe } from '../../api/session.js';
 import { CopyBox } from '../../components/copy-box.js';
 import { Panel } from '../../components/panel.js';
@@ -15,7 +16,7 @@ import { BadLines } from './bad-lines.js';
 import { checkList } from './check-list.js';
 import { makeKey } from './make-key.js';
 import { PreviewPanel } from './preview-panel.js';
-import { readAttachment } from './read-file.js';
+import { readAttachment, readText } from './read-file.js';
 import { toCurl } from './to-curl.js';
 import type { FormerMessage } from './use-former-message.js';
 
@@ -37,7 +38,7 @@ export function MessageForm({ devices, wished = '', former }: MessageFormProps) 
   const [text, setText] = useState('');
   const [file, setFile] = useState<File | null>(null);
   // One for each form that is opened: one that is sent twice sends once.
-  const [key] = useState(makeKey);
+  const [key, setKey] = useState(makeKey);
   useEffect(() => {
     if (!former) return;
     setPeople(former.numbers.join('\n'));
@@ -57,7 +58,10 @@ export function MessageForm({ devices, wished = '', former }: MessageFormProps) 
       });
     },
     onSuccess: (id) => void navigate({ to: '/messages/$message', params: { message: id } }),
+    // Something else was sent with it before, as is said then: who sends again wants this as well.
+    onError: (error) => error instanceof RequestFailure && error.code === 'idempotency_mismatch' && setKey(makeKey()),
   });
+  const reading = useMutation({ mutationFn: readText, onSuccess: setPeople });
   const isReady =
     (text !== '' || file !== null) &&
     list.bad.length === 0 &&
@@ -101,13 +105,14 @@ export function MessageForm({ devices, wished = '', former }: MessageFormProps) 
             onChange={({ currentTarget: { value } }) => setPeople(value)}
             error={list.numbers.length > LIMITS.maxRecipients && t('compose.tooMany', { count: LIMITS.maxRecipients })}
           />
-          <FileButton accept=".csv,.txt,text/csv,text/plain" onChange={(list) => void list?.text().then(setPeople)}>
+          <FileButton accept=".csv,.txt,text/csv,text/plain" onChange={(list) => list && reading.mutate(list)}>
             {(props) => (
               <Button {...props} variant="default" leftSection={<FileUp size={16} />} style={{ alignSelf: 'start' }}>
                 {t('compose.upload')}
               </Button>
             )}
           </FileButton>
+          {reading.error && <Failure error={reading.error} />}
           <BadLines bad={list.bad} onDrop={dropBad} />
           <Textarea
             label={t('compose.text')}

@@ -16,7 +16,7 @@ export function SignInPage() {
   const { t } = useTranslation();
   const { next } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
-  const enter = { onSuccess: () => navigate({ to: next ?? '/' }) };
+  const enter = { onSuccess: () => navigate({ href: next ?? '/' }) };
   const byPassword = useMutation({ mutationFn: signIn, ...enter });
   const byLink = useMutation({ mutationFn: signInByLink, ...enter });
   const form = useForm({ initialValues: { name: '', password: '' } });

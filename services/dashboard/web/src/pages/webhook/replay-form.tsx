@@ -3,6 +3,7 @@ import { SimpleGrid, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useTranslation } from 'react-i18next';
+import { nowMs } from '../../api/clock.js';
 import { replayWebhook } from '../../api/webhooks.js';
 import { FormBody } from '../../components/form-dialog.js';
 
@@ -12,9 +13,9 @@ const HOUR_MS = 3_600_000;
 export function ReplayForm({ view, onDone }: { view: WebhookView; onDone: () => void }) {
   const { t } = useTranslation();
   const form = useForm({
-    initialValues: { from: toLocal(view.failingSinceMs ?? Date.now() - HOUR_MS), until: '' },
+    initialValues: { from: toLocal(view.failingSinceMs ?? nowMs() - HOUR_MS), until: '' },
     validate: {
-      from: (from) => (Date.parse(from) < Date.now() ? null : t('webhooks.replay.badFrom')),
+      from: (from) => (Date.parse(from) < nowMs() ? null : t('webhooks.replay.badFrom')),
       until: (until, { from }) =>
         until === '' || Date.parse(until) > Date.parse(from) ? null : t('webhooks.replay.badUntil'),
     },

@@ -1,5 +1,5 @@
 import type { WebhookView } from '@gateway/contracts/console/webhook-views';
-import { ActionIcon, Button, Menu, Modal } from '@mantine/core';
+import { Button, Menu, Modal } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -8,6 +8,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../../api/session.js';
 import { changeWebhook, deleteWebhook, pauseWebhook, resumeWebhook } from '../../api/webhooks.js';
+import { ActionMenu } from '../../components/action-menu.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
 import { FormDialog } from '../../components/form-dialog.js';
 import { useFailureText } from '../../components/states/failure.js';
@@ -100,26 +101,24 @@ function PauseButton({ view: { id, status } }: { view: WebhookView }) {
 function More({ ask }: { ask: (what: Asked) => void }) {
   const { t } = useTranslation();
   return (
-    <Menu position="bottom-end" width={220} shadow="md" withInitialFocusPlaceholder={false}>
-      <Menu.Target>
-        <ActionIcon variant="default" size={36} aria-label={t('webhooks.more')}>
-          <Ellipsis size={18} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item leftSection={<Pencil size={16} />} onClick={() => ask('edit')}>
-          {t('webhooks.edit')}
-        </Menu.Item>
-        <Menu.Item leftSection={<Repeat size={16} />} onClick={() => ask('replay')}>
-          {t('webhooks.replay.title')}
-        </Menu.Item>
-        <Menu.Item leftSection={<KeyRound size={16} />} onClick={() => ask('rotate')}>
-          {t('webhooks.rotate')}
-        </Menu.Item>
-        <Menu.Item leftSection={<Trash2 size={16} />} onClick={() => ask('delete')}>
-          {t('webhooks.delete')}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <ActionMenu
+      label={t('webhooks.more')}
+      icon={<Ellipsis size={18} />}
+      button={{ variant: 'default', size: 36 }}
+      width={220}
+    >
+      <Menu.Item leftSection={<Pencil size={16} />} onClick={() => ask('edit')}>
+        {t('webhooks.edit')}
+      </Menu.Item>
+      <Menu.Item leftSection={<Repeat size={16} />} onClick={() => ask('replay')}>
+        {t('webhooks.replay.title')}
+      </Menu.Item>
+      <Menu.Item leftSection={<KeyRound size={16} />} onClick={() => ask('rotate')}>
+        {t('webhooks.rotate')}
+      </Menu.Item>
+      <Menu.Item leftSection={<Trash2 size={16} />} onClick={() => ask('delete')}>
+        {t('webhooks.delete')}
+      </Menu.Item>
+    </ActionMenu>
   );
 }

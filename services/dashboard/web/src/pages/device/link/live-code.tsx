@@ -1,6 +1,7 @@
 import type { DeviceLink } from '@gateway/contracts/console/views';
 import { Center, Loader, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { nowMs } from '../../../api/clock.js';
 import { useTick } from '../../../components/moment.js';
 import { CodeRing } from './code-ring.js';
 import classes from './live-code.module.css';
@@ -55,7 +56,7 @@ export function CodeState({ link }: { link: DeviceLink }) {
 
 function stateOf({ code, codeExpiresAtMs }: DeviceLink): 'coming' | 'shown' | 'next' {
   if (code === undefined) return 'coming';
-  return codeExpiresAtMs !== undefined && codeExpiresAtMs <= Date.now() ? 'next' : 'shown';
+  return codeExpiresAtMs !== undefined && codeExpiresAtMs <= nowMs() ? 'next' : 'shown';
 }
 
 function Code({ method, code }: { method: DeviceLink['method']; code: string }) {
