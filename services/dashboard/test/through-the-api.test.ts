@@ -2,7 +2,7 @@ import { tokenIndexKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { listAudit } from '@gateway/store/console/audit';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { beatHeart } from '@gateway/store/fleet/members';
-import { createPassingToken } from '@gateway/store/workspace/api-tokens';
+import { createPassingToken, findApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -50,6 +50,26 @@ describe('what the console does through the public API', () => {
     // Once, although the API writes what programs do.
     const done = (await listAudit(space.store)).filter(({ action }) => action === 'device.link_asked');
     expect(done.map(({ user, target }) => [user, target])).to.deep.equal([['admin', 'shop']]);
+  });
+
+  it('shows tokens of one device, or of what belongs to none, that end after a quarter of an hour', async () => {
+    const keysOf = async () =>
+      new Set(await space.store.redis.keys(workspaceKeys(space.store.space, 'main').token('*')));
+    const before = await keysOf();
+    const viewer = await dashboard.signIn('operator');
+    await viewer.post('/devices/narrow/disconnect');
+    await viewer.get('/opt-outs');
+    await viewer.post('/opt-outs', { phones: ['447700900001'] });
+    const made = [...(await keysOf())].filter((key) => !before.has(key));
+    const tokens = await Promise.all(
+      made.map(async (key) => (await findApiToken(space.store, 'main', key.split(':').at(-1)!))!),
+    );
+    const leftMs = tokens.map(({ expiresAtMs }) => expiresAtMs! - Date.now());
+    for (const ms of leftMs) expect(ms).to.be.within(14 * 60_000, 15 * 60_000);
+    expect(tokens.map(({ device, scopes, name }) => ({ device, name, scopes: new Set(scopes) }))).to.have.deep.members([
+      { device: 'narrow', name: 'console: operator', scopes: new Set(['connect', 'read', 'send', 'admin']) },
+      { device: undefined, name: 'console: operator', scopes: new Set(['opt-outs', 'webhooks']) },
+    ]);
   });
 
   it('uses one token of a user and a device for many calls', async () => {

@@ -51,7 +51,7 @@ export async function inspectPages(
   page: Page,
   dashboard: TestDashboard,
   looks: readonly Required<Omit<Look, 'language'>>[],
-  pages: readonly string[] = PAGES,
+  { pages = PAGES, widths = WIDTHS }: { pages?: readonly string[]; widths?: readonly number[] } = {},
 ): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   for (const path of pages) {
@@ -62,7 +62,7 @@ export async function inspectPages(
       const unspoken = await findUnspoken(page);
       if (barriers.length + unspoken.length > 0) found[`${path} ${Object.values(look)}`] = { barriers, unspoken };
     }
-    for (const width of WIDTHS) {
+    for (const width of widths) {
       await turnTo(page, { scheme: looks[0]!.scheme, width });
       const overflow = await overflowOf(page);
       if (overflow > 0) found[`${path} ${width}`] = { overflow };
