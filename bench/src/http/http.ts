@@ -9,7 +9,7 @@ import { median, medianRatio, rounded } from '../support/statistics.js';
 import { apiPort, countAnswers, MEASURE_MS, makeTokens } from './count-answers.js';
 
 const ACCOUNT = '999100000001';
-const TOKENS = 8_000;
+const TOKENS = 16_000;
 
 /** What token, limiter, validation and request id cost on top of an HTTP server. */
 export const httpBenchmark: Benchmark = {

@@ -126,6 +126,21 @@ export async function findUnspoken(page: Page): Promise<string[]> {
   return [...elements, ...skipped.map((level) => `out of order: a heading of level ${level}`)];
 }
 
+/** Ids, numbers, addresses and lines for a terminal that are written from right to left: of these the signs would change places. */
+export function findTurned(page: Page): Promise<string[]> {
+  return page.evaluate(`(() => {
+    const LATIN = /^(?:(?:msg|whk|evt|req|link)_[\\w-]+|\\+[\\d* -]{6,}|https?:.*|curl .*|npm run .*|[a-z]+_\\d{3}|[\\w-]+@lid)$/;
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const turned = [];
+    while (texts.nextNode()) {
+      const { data, parentElement } = texts.currentNode;
+      if (!LATIN.test(data.trim()) || parentElement.closest('script, style')) continue;
+      if (getComputedStyle(parentElement).direction !== 'ltr') turned.push(data.trim());
+    }
+    return turned;
+  })()`);
+}
+
 /** Pixels that the page is wider than its window. */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - innerWidth');

@@ -2,7 +2,7 @@ import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { listWebhooks } from '@gateway/store/webhooks/webhooks';
 import { eventually } from '@gateway/testkit/eventually';
 import type { Page } from 'playwright-core';
-import { findBarriers, findUnspoken, type Look, overflowOf } from './browser-page.js';
+import { findBarriers, findTurned, findUnspoken, type Look, overflowOf } from './browser-page.js';
 import type { TestDashboard } from './test-dashboard.js';
 
 /** Of a phone, a tablet and a desk. */
@@ -60,7 +60,9 @@ export async function inspectPages(
       await turnTo(page, look);
       const barriers = await findBarriers(page, { asPage: true });
       const unspoken = await findUnspoken(page);
-      if (barriers.length + unspoken.length > 0) found[`${path} ${Object.values(look)}`] = { barriers, unspoken };
+      const turned = await findTurned(page);
+      if (barriers.length + unspoken.length + turned.length > 0)
+        found[`${path} ${Object.values(look)}`] = { barriers, unspoken, turned };
     }
     for (const width of widths) {
       await turnTo(page, { scheme: looks[0]!.scheme, width });
