@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { isPlausible, platformIds } from '@gateway/contracts/sends/platform-id';
 import { expect } from 'chai';
 
+const GOLDEN = ['3EB064837F6FFA54F6CD1E', '3EB0755C3BC1A5ABBEDD39', '3EB01F3D3BA836C7D11EE4', '3EB0FB73FE84F25FFA1DE5'];
+
 describe('platformIds', () => {
   const ids = platformIds(Buffer.alloc(16, 7));
   /** Another process, which has made none of them. */
@@ -30,6 +32,17 @@ describe('platformIds', () => {
     expect(ids.make(parts))
       .to.match(/^3EB0[0-9A-F]{18}$/)
       .and.to.equal(ids.make(parts));
+  });
+
+  it('makes many together as it makes each, and as it always did', () => {
+    const parts = ['0000000000000', '0123456789abc', 'fffffffffffff'].flatMap((tag) =>
+      [0, 1, 9_999, 65_535].flatMap((recipient) => [0, 15].map((part) => ({ tag, recipient, part }))),
+    );
+    const together = ids.makeAll(parts);
+    expect(together).to.deep.equal(parts.map((each) => reader.make(each)));
+    // Of the first version: messages that were sent by it are known by these.
+    expect(together.slice(8, 12)).to.deep.equal(GOLDEN);
+    expect(ids.makeAll([])).to.deep.equal([]);
   });
 
   it('never gives two messages the same id', () => {

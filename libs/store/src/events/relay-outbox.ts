@@ -40,8 +40,12 @@ export async function relayOutbox(store: Store, outbox: Outbox, onGap = () => {}
   const [missing, known] = await Promise.all([tellMissing(store, outbox), readMark(store, outbox)]);
   if (missing > 0) onGap();
   let appended = missing;
-  let [mark, found] = await Promise.all([mendMark(store, outbox, known), readBehind(store, outbox, known)]);
-  if (mark !== known) found = await readBehind(store, outbox, mark);
+  let [mark, found] = [known, await readBehind(store, outbox, known)];
+  // Where something lies behind the mark, that is not ahead.
+  if (found.length === 0) {
+    mark = await mendMark(store, outbox, known);
+    if (mark !== known) found = await readBehind(store, outbox, mark);
+  }
   // Someone else may have appended them, and not lived to trim.
   if (found.length === 0) await trim(store, outbox, mark);
   while (found.length > 0) {

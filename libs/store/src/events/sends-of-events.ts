@@ -38,10 +38,9 @@ export class SendsOfEvents {
     const [ids, numbers] = await Promise.all([this.#idsOf(address), this.#numbersOf(address, send, changes)]);
     const short = parseMessageId(send.messageId)!.shortDeviceId;
     const at = new Date(atMs).toISOString();
+    const made = ids ? ids.makeAll(changes.flatMap(({ index }) => partsOf(send, index))) : [];
     return changes.map(({ index, status, errorCode }, i) => {
-      const parts = ids
-        ? Array.from({ length: send.parts }, (_, part) => ids.make({ tag: send.tag, recipient: index, part }))
-        : [];
+      const parts = made.slice(i * send.parts, (i + 1) * send.parts);
       return {
         id: `evt_${short}_${parts[0]?.slice(4) ?? `${send.tag}${index}`}_${status}`,
         ...{ device: address.device, messageId: send.messageId, requestId: send.requestId, kind: send.kind, index },
@@ -83,3 +82,6 @@ export class SendsOfEvents {
     return known;
   }
 }
+
+const partsOf = ({ tag, parts }: SendRecord, recipient: number) =>
+  Array.from({ length: parts }, (_, part) => ({ tag, recipient, part }));
