@@ -54,10 +54,11 @@ export function logFeed(
   let parkingKey: Buffer | undefined;
   const keys = new WeakMap<LogTold, string>();
   let latest: Found | undefined;
+  const gathered = new Map<string, Gathered>();
   return {
     async findEnd(webhook, lane, { after, ...limits }) {
       const found = await findRequest(
-        { store, workspace, clock },
+        { store, workspace, clock, gathered },
         { webhook, lane, after: parseCursor(after)!, ...limits },
       );
       if (found === 'later') return found;
@@ -172,15 +173,27 @@ interface Reading {
   store: Store;
   workspace: Workspace;
   clock: Clock;
+  /** By webhook. */
+  gathered: Map<string, Gathered>;
+}
+
+/** What waits in the log behind a place of a lane of lists, up to an entry: it is counted once. */
+interface Gathered {
+  after: LogPlace;
+  upTo: string;
+  changes: number;
+  /** Of the first entry that tells of a list. */
+  atMs?: number;
 }
 
 /** The first steps: updates with so many changes together, or `alone` other events. `later`: not yet. */
 async function findRequest(
-  { store, workspace, clock }: Reading,
+  { store, workspace, clock, gathered }: Reading,
   { most, alone = 1, ...place }: Place & { most: number; alone?: number },
 ): Promise<readonly Step[] | 'later'> {
   const { webhook, lane } = place;
-  if (lane === 'lists' && (await isGathering({ store, workspace, clock }, { ...place, most }))) return 'later';
+  if (lane === 'lists' && (await isGathering({ store, workspace, clock, gathered }, { ...place, most })))
+    return 'later';
   const request: Step[] = [];
   let first: Step | undefined;
   let rows = 0;
@@ -209,21 +222,29 @@ async function findRequest(
 
 /** Whether there is nothing to tell yet, without making events of it: what is gathered is looked at again and again. */
 async function isGathering(
-  { store, workspace, clock }: Reading,
-  { webhook: { settings }, after, most }: Place & { most: number },
+  { store, workspace, clock, gathered }: Reading,
+  { webhook: { id, settings }, after, most }: Place & { most: number },
 ): Promise<boolean> {
   if (settings.types.some((type) => TOLD_ALONE.test(type))) return false;
-  const found = await readLog(store, workspace, after, { limit: most });
+  const known = gathered.get(id);
+  const isKnown = known !== undefined && comparePlaces(known.after, after) === 0;
+  const counted: Gathered = isKnown ? known : { after, upTo: after.entry, changes: 0 };
+  gathered.delete(id);
+  const found = await readLog(store, workspace, { entry: counted.upTo, offset: 0 }, { limit: most });
   if ('oldest' in found || !found.isLast) return false;
-  const lists = found.entries.filter((entry) => entry.class === 'lists');
-  const [first] = lists;
-  if (!first || clock.nowMs() >= first.atMs + settings.gatherSeconds * 1000) return false;
-  let changes = 0;
-  for (const part of lists.flatMap(({ parts }) => parts)) {
-    if (part.kind !== 'changes') return false;
-    changes += part.changes.length;
+  for (const entry of found.entries) {
+    counted.upTo = entry.id;
+    if (entry.class !== 'lists') continue;
+    counted.atMs ??= entry.atMs;
+    for (const part of entry.parts) {
+      if (part.kind !== 'changes') return false;
+      counted.changes += part.changes.length;
+    }
   }
-  return changes < most;
+  const { atMs, changes } = counted;
+  if (atMs === undefined || clock.nowMs() >= atMs + settings.gatherSeconds * 1000 || changes >= most) return false;
+  gathered.set(id, counted);
+  return true;
 }
 
 /** What is in the log behind a place: each event that is for the lane, and what is not for it. */

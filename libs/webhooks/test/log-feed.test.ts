@@ -61,6 +61,42 @@ describe('the log of a workspace, told to a webhook', () => {
     }
   });
 
+  it('counts what it gathers once, and tells all of it when it is time', async () => {
+    const run = await create();
+    const tag = await accept(PEOPLE);
+    const { redis } = space.store;
+    const { eventLog } = workspaceKeys(space, 'main');
+    const read = redis.xrangeBuffer.bind(redis) as (...args: unknown[]) => Promise<unknown>;
+    const asked: unknown[] = [];
+    const note = (key: unknown, from: unknown, ...rest: unknown[]) => {
+      if (key === eventLog) asked.push(from);
+      return read(key, from, ...rest);
+    };
+    Object.assign(redis, { xrangeBuffer: note });
+    await record(tag, 'acked', 0, 20);
+    await run();
+    for (let from = 20; from < 60; from += 20) {
+      const [[last] = ['0-0']] = await redis.xrevrange(eventLog, '+', '-', 'COUNT', 1);
+      asked.length = 0;
+      await record(tag, 'acked', from, from + 20);
+      await run();
+      expect(asked, `${from}`).to.include(`(${last}`);
+    }
+    expect(stage.events).to.have.length(0);
+    stage.aheadMs = 31_000;
+    await run();
+    expect(rows().map((each) => each.map(({ index }) => index))).to.deep.equal([
+      Array.from({ length: 60 }, (_, i) => i),
+    ]);
+    // What comes then is counted anew.
+    await record(tag, 'acked', 60, 500);
+    await run();
+    expect(rows()).to.have.length(1);
+    await record(tag, 'acked', 500, 560);
+    await run();
+    expect(rows().map((each) => each.length)).to.deep.equal([60, 500]);
+  });
+
   it('tells the end of a list and what came before it without waiting', async () => {
     const run = await create();
     const tag = await accept(PEOPLE.slice(0, 20));

@@ -111,9 +111,9 @@ export function useLoggedEndpoint() {
         policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
         ...{ random: () => 0.5, signal: new AbortController().signal, posted: new PostedRanges() },
       };
+      const feed = logFeed(space.store, 'main', { clock, onGap: () => silentCounts.countGap() });
       const tell = async (): Promise<string> => {
         await relay();
-        const feed = logFeed(space.store, 'main', { clock, onGap: () => silentCounts.countGap() });
         for (;;) {
           const outcome = await deliver({ ...deps, feed }, 'main', made.id);
           if (outcome !== 'more') return outcome;
