@@ -5,9 +5,7 @@ import { ROOT } from '@gateway/scripts/paths';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
-describe('`npm run demo -- --keep`', function () {
-  this.timeout(90_000);
-
+describe('`npm run demo -- --keep`', () => {
   it('stays with its accounts linked, and prints a link to the console that shows what it sent', async () => {
     const args = ['scripts/launch.mjs', 'demo', '--keep', '--recipients', '2'];
     const env = { ...launcherConfig.environment, npm_lifecycle_event: '' };
@@ -18,10 +16,7 @@ describe('`npm run demo -- --keep`', function () {
       demo.stdout.on('data', (piece) => {
         told += String(piece);
       });
-      await eventually(() => told.includes('Ctrl-C ends the demo'), {
-        timeoutMs: 80_000,
-        what: 'the end of the story',
-      });
+      await eventually(() => told.includes('Ctrl-C ends the demo'), { what: 'the end of the story' });
       const { origin, hash } = new URL(/http:\S+#link=\S+/.exec(told)![0]);
       const headers = { 'content-type': 'application/json', origin };
       const signedIn = await fetch(`${origin}/console/api/sign-in/link`, {

@@ -24,8 +24,7 @@ const INSIDE = ['169.254.169.254', '10.0.0.1', '172.16.0.1', '192.168.0.1', '100
 const OURS = { matchLabels: { 'app.kubernetes.io/part-of': 'messenger-gateway' } };
 const KEYS = { CREDENTIAL_KEYS: `k1:${'0a'.repeat(32)}`, CONTENT_KEYS: `k1:${'0b'.repeat(32)}` };
 
-describe('k8s/', function () {
-  this.timeout(180_000);
+describe('k8s/', () => {
   const rendered = {} as Record<(typeof OVERLAYS)[number], Manifest[]>;
   let kubectl: string;
   before(async () => {

@@ -33,8 +33,7 @@ const HAPPENED = [
 /** `up{job="x"}`, without what is done with it. */
 const SELECTORS = /\b(?:gateway[_:][\w:]+|up|nodejs_\w+|process_\w+)(?:\{[^}]*\})?/g;
 
-describe('a Prometheus that looks at two of each service, which send', function () {
-  this.timeout(120_000);
+describe('a Prometheus that looks at two of each service, which send', () => {
   const env = { WEBHOOK_NETWORKS: '127.0.0.1/32' };
   const fixture = useGateway({ senders: 2, connections: 2, readyMs: 90_000, env });
   /** Of webhooks: answers what the path says. */
@@ -57,7 +56,7 @@ describe('a Prometheus that looks at two of each service, which send', function 
     const messageId = await fixture.send(PEOPLE, 'to be seen in the metrics');
     const otp = await gateway.call('POST', '/otp', { body: { phone: PEOPLE[0], code: '482913', language: 'English' } });
     expect(otp.status).to.equal(200);
-    await gateway.waitForSend(messageId, { read: PEOPLE.length }, { timeoutMs: 40_000 });
+    await gateway.waitForSend(messageId, { read: PEOPLE.length });
     // A survey later, Prometheus knows all of it.
     const isKnown = async () => Number((await ask('sum(gateway:recipients_reached:max{status="read"})'))[0]?.value[1]);
     await eventually(async () => (await isKnown()) === PEOPLE.length + 1, { everyMs: 500 });
@@ -126,7 +125,7 @@ describe('a Prometheus that looks at two of each service, which send', function 
         }
         return true;
       },
-      { timeoutMs: 60_000, everyMs: 1_000 },
+      { everyMs: 1_000 },
     );
     const undocumented: string[] = [];
     for (const { title, description = '', targets } of panels) {

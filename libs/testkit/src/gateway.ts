@@ -8,7 +8,7 @@ import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { readSend } from '@gateway/store/sends/read-send';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
-import { eventually } from './eventually.js';
+import { eventually, PATIENCE_MS } from './eventually.js';
 import type { RedisSpace } from './redis-space.js';
 import { scanCodes } from './scan-codes.js';
 import { ServiceProcess } from './service-process.js';
@@ -185,7 +185,7 @@ export class Gateway {
   }
 
   /** Asks the API only when Redis has the status already: `/status` has a rate limit. */
-  async waitForStatus(status: string, device = 'default', timeoutMs = 40_000): Promise<Answer['body']> {
+  async waitForStatus(status: string, device = 'default', timeoutMs = PATIENCE_MS): Promise<Answer['body']> {
     const { store } = this.options.space;
     return eventually(
       async () => {
@@ -208,7 +208,7 @@ export class Gateway {
     {
       device = 'default',
       query = '',
-      timeoutMs = 45_000,
+      timeoutMs = PATIENCE_MS,
     }: { device?: string; query?: string; timeoutMs?: number } = {},
   ): Promise<Answer['body']> {
     const { store } = this.options.space;

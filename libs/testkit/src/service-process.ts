@@ -8,7 +8,6 @@ import { PATIENCE_MS } from './eventually.js';
 
 const REPOSITORY = new URL('../../../', import.meta.url);
 const MAIN = fileURLToPath(new URL('services/gateway/dist/main.js', REPOSITORY));
-const READY_MS = 40_000;
 /** A sender gives its devices up one by one while others take them. */
 const EXIT_MS = 90_000;
 
@@ -53,7 +52,7 @@ export class ServiceProcess {
   static async start(
     service: string,
     env: Record<string, string>,
-    { readyMs = READY_MS, ...options }: ProcessOptions = {},
+    { readyMs = PATIENCE_MS, ...options }: ProcessOptions = {},
   ): Promise<ServiceProcess> {
     const started = new ServiceProcess(service, env, options);
     // Roles start one after the other, each with its own line.

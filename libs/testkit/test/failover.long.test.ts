@@ -11,7 +11,7 @@ import { type RedisSentinels, startRedisSentinels } from '@gateway/testkit/redis
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 
-const WITHIN = { timeoutMs: 40_000, everyMs: 100 };
+const WITHIN = { everyMs: 100 };
 const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {} };
 
 describe('clients of Redis behind Sentinels', () => {

@@ -24,8 +24,7 @@ const NEW: [string, string] = [NEW_ACCOUNTS, NEW_CONTENTS];
 /** All that there is after the others were lost. */
 const LOST: [string, string] = [`other:${'3a'.repeat(32)}`, `other:${'3b'.repeat(32)}`];
 
-describe('changing the encryption keys, in three steps', function () {
-  this.timeout(180_000);
+describe('changing the encryption keys, in three steps', () => {
   const { gateway, ...fixture } = useKeys();
 
   it('loses and fails no message of a list that runs meanwhile', async () => {

@@ -11,8 +11,7 @@ import { runCli } from '../../cli/test/support/run-cli.js';
 const ACCOUNT = '491700000041';
 const ADDRESS = { workspace: 'main', device: 'default' };
 
-describe('a file that a person sends, end to end', function () {
-  this.timeout(60_000);
+describe('a file that a person sends, end to end', () => {
   const { space, simulator, gateway } = useGateway({ env: { SESSION_TTL_MS: '2000' } });
   const [friend] = makeNumbers(1) as [string];
   let token: string;

@@ -31,8 +31,7 @@ import { BASE } from './support/test-api.js';
 /** After so long a fetch gets no turn any more: 503. */
 const TURN_WAIT_MS = 5_000;
 
-describe('what one caller can do to the others with bodies and files', function () {
-  this.timeout(90_000);
+describe('what one caller can do to the others with bodies and files', () => {
   let files: Server;
   const downloads: ServerResponse[] = [];
   let hostile: HostileFiles;

@@ -13,8 +13,7 @@ const ANSWER_MS = 10_000;
 /** Connections that are kept alive are not waited for. */
 const ATTACK_MS = 3_000;
 
-describe('what one caller can do to the others with connections and requests', function () {
-  this.timeout(90_000);
+describe('what one caller can do to the others with connections and requests', () => {
   const api = useAttackedApi();
 
   it('with 15,000 requests whose answers are not read: nothing', async () => {

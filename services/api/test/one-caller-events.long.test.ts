@@ -7,8 +7,7 @@ import { fillLog } from './support/attacks/fill-log.js';
 /** A third of what a minute has. */
 const AT_ONCE = 40;
 
-describe('what one caller can do to the others with events of the longest lists', function () {
-  this.timeout(90_000);
+describe('what one caller can do to the others with events of the longest lists', () => {
   const api = useAttackedApi();
   before(() => fillLog(api.space.store, { workspace: 'main', device: 'of-lists' }, 6));
 

@@ -15,8 +15,7 @@ const SENDS = 2_500;
 /** Of all processes, for all that a token may ask for in a minute: half of one processor, on a machine that is busy with more. */
 const MAX_CPU_MS = 30_000;
 
-describe('what one caller can do to the others with all kinds of reads at once, on two replicas', function () {
-  this.timeout(90_000);
+describe('what one caller can do to the others with all kinds of reads at once, on two replicas', () => {
   const api = useAttackedApi();
   let origins: string[];
   let messageId: string;

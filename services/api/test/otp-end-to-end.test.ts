@@ -14,8 +14,7 @@ const ACCOUNT = '491700000021';
 const DEVICE = { workspace: 'main', device: 'default' };
 const CODES = ['00731952', '40028613', '00994417'] as const;
 
-describe('one-time passwords, end to end', function () {
-  this.timeout(90_000);
+describe('one-time passwords, end to end', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;

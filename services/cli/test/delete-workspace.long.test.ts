@@ -8,9 +8,7 @@ import { runCli } from './support/run-cli.js';
 
 const ACCOUNT = '491600000044';
 
-describe('a workspace that is deleted while its device sends', function () {
-  this.timeout(90_000);
-
+describe('a workspace that is deleted while its device sends', () => {
   it('has its account logged out, and nothing of it comes back', async () => {
     const [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
     let gateway: Gateway | undefined;

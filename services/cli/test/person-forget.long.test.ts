@@ -15,8 +15,7 @@ import { runCli } from './support/run-cli.js';
 const ACCOUNT = '491700000341';
 const ADDRESS = { workspace: 'main', device: 'default' };
 
-describe('a person whom the gateway is to forget', function () {
-  this.timeout(120_000);
+describe('a person whom the gateway is to forget', () => {
   const fixture = useGateway();
 
   async function forget(number: string): Promise<{ device: string; what: string; removed: number }[]> {

@@ -29,8 +29,7 @@ const OF_EVENTS = [
 const REDIS_KILLS = 20;
 const LIST = 150;
 
-describe('events, where everything dies at its worst moments', function () {
-  this.timeout(180_000);
+describe('events, where everything dies at its worst moments', () => {
   let redis: RedisProcess;
   let space: RedisSpace;
   let simulator: Simulator;
@@ -97,9 +96,8 @@ describe('events, where everything dies at its worst moments', function () {
     }
   });
 
-  it('waits for no session to run out where a process was stopped, or starts again under its name', async function () {
+  it('waits for no session to run out where a process was stopped, or starts again under its name', async () => {
     // Less than a session.
-    this.timeout(50_000);
     for (const each of gateway.events) await each.kill();
     const env = { SESSION_TTL_MS: '60000', INSTANCE_NAME: 'teller' };
     const dying = await gateway.addEvents({ ...env, ...dieAt('before=settle-delivery') });

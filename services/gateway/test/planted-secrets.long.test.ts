@@ -28,8 +28,7 @@ const OPEN = 'plain-to-see-for-everyone';
 /** Nothing else has such digits by chance. */
 const CODES = ['73910482', '60482917'] as const;
 
-describe('what callers, people and endpoints say', function () {
-  this.timeout(90_000);
+describe('what callers, people and endpoints say', () => {
   let redis: RedisProcess;
   let space: RedisSpace;
   let simulator: Simulator;

@@ -28,7 +28,7 @@ describe('the totals in the metrics', () => {
     await (await gateway.findOwner())!.kill();
     const otp = await gateway.call('POST', '/otp', { body: { phone: list[0], code: '482913', language: 'English' } });
     expect(otp.status).to.be.oneOf([200, 202]);
-    await gateway.waitForSend(messageId, { read: 130, failed: 20 }, { timeoutMs: 40_000 });
+    await gateway.waitForSend(messageId, { read: 130, failed: 20 });
     const settled = (text: string) => read(text, 'gateway_recipients', 'status="read"') === 131;
     await eventually(async () => (await gateway.metrics()).every(settled), { everyMs: 500 });
 

@@ -37,7 +37,7 @@ describe('a list that meets a fault of the network', () => {
     const to = makeNumbers(40, series);
     const { status, body } = await gateway.call('POST', '/send', { device, body: { to, text: `under ${name}` } });
     expect(status, JSON.stringify(body)).to.equal(202);
-    await gateway.waitForSend(body.messageId, { queued: 0, read: 40 }, { device, timeoutMs: 45_000 });
+    await gateway.waitForSend(body.messageId, { queued: 0, read: 40 }, { device });
     const shown = (await readDeliveries(simulator, account)).filter((message) => message.shown > 0);
     expect(shown.map((message) => message.to).sort()).to.deep.equal([...to].sort());
     expect(shown.every((message) => message.shown === 1)).to.equal(true);

@@ -58,7 +58,7 @@ describe('a device with 5,000 open sends', () => {
     await eventually(() => scheduler.sends.inTurn().length === known, { everyMs: 1 });
     expect(scheduler.sends.ids()).to.have.length(known);
     scheduler.attach(stage.makeSession());
-    await eventually(() => stage.sent.length === LISTS + CODES, { timeoutMs: 40_000, what: 'all sent' });
+    await eventually(() => stage.sent.length === LISTS + CODES, { what: 'all sent' });
 
     const turns = stage.sent.map(({ platformId }) => ids.get(stage.ids.parse(platformId)!.tag) ?? 'code');
     expect(turns.slice(0, CODES).every((turn) => turn === 'code')).to.equal(true);

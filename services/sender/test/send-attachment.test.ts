@@ -12,8 +12,7 @@ import { expect } from 'chai';
 
 const ACCOUNT = '491700000031';
 
-describe('an attachment, end to end', function () {
-  this.timeout(90_000);
+describe('an attachment, end to end', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;
@@ -58,7 +57,7 @@ describe('an attachment, end to end', function () {
     return answer.body.messageId;
   }
   const waitForCount = (messageId: string, status: string, count: number) =>
-    gateway.waitForSend(messageId, { [status]: count }, { timeoutMs: 60_000 });
+    gateway.waitForSend(messageId, { [status]: count });
   /** What the phone of a number shows, in order. */
   const shownTo = async (number: string): Promise<ShownMessage[]> => (await shownToAll())(number);
   async function shownToAll(): Promise<(number: string) => ShownMessage[]> {

@@ -12,8 +12,7 @@ const COPY = `#!lua flags=allow-oom
 local value = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1][2][2]
 for _ = redis.call('XLEN', KEYS[1]) + 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'e', value) end`;
 
-describe('an outbox that has as much as it may, on a full Redis', function () {
-  this.timeout(60_000);
+describe('an outbox that has as much as it may, on a full Redis', () => {
   const full = useFullRedis();
   const outbox = { workspace: 'main', shard: shardOf(ADDRESS) };
   const key = () => shardKeys(full.store.space, outbox.shard).outbox('main');

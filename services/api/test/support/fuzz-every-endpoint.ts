@@ -140,8 +140,7 @@ const CALLERS = 4;
 
 /** Defines a test per endpoint that sends it so many random requests. */
 export function fuzzEveryEndpoint(title: string, requestsPerEndpoint: number): void {
-  describe(title, function () {
-    this.timeout(10 * 60_000);
+  describe(title, () => {
     let space: RedisSpace;
     let api: TestApi;
     let sender: TestSender;

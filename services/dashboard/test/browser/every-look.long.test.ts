@@ -48,9 +48,8 @@ const DIALOGS = [
   ['/settings/webhooks/WEBHOOK', MENU, item('trash-2')],
 ] as const;
 
-describe('every page of the console, in every look', function () {
+describe('every page of the console, in every look', () => {
   // Hundreds of looks at some ten a second.
-  this.timeout(240_000);
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE, api: {} });
   const browser = useBrowser();
   before(() => fillConsole(stage.space.store));

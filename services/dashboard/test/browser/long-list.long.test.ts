@@ -65,7 +65,7 @@ describe('ten thousand recipients in the console', () => {
         }
         return (await countOf('Read')) === LIST;
       },
-      { timeoutMs: 120_000, everyMs: 500, what: 'ten thousand who have read it' },
+      { everyMs: 500, what: 'ten thousand who have read it' },
     );
     expect(Math.min(...filterMs)).to.be.below(MOST_FILTER_MS);
     expect(Math.max(...rows)).to.be.within(5, 80);
@@ -73,5 +73,5 @@ describe('ten thousand recipients in the console', () => {
     await page.getByRole('button', { name: 'Cancel the rest' }).waitFor({ state: 'detached' });
     await page.evaluate('scrollTo(0, document.body.scrollHeight)');
     await page.getByText(NUMBERS.at(-1)!).waitFor();
-  }).timeout(180_000);
+  });
 });

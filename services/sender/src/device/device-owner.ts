@@ -387,7 +387,8 @@ export class DeviceOwner {
     this.wakeUp.ring();
   }
 
-  private mustEnd(): boolean {
+  /** It gives the device back, or has done so. */
+  mustEnd(): boolean {
     return this.ending.signal.aborted;
   }
 }

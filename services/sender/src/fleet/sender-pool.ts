@@ -31,8 +31,8 @@ export interface PoolDeps extends ProcessDeps {
 
 export const TICK_MS = 1_000;
 const REST_AFTER_FAILURE_MS = 5_000;
-/** Devices that move for balance alone, per tick. */
-const MOVES_PER_TICK = 2;
+/** Devices that move for balance alone, at once. */
+const MOST_MOVING = 2;
 
 /**
  * The devices of one sender process. On every tick, and when it sees devices without an owner, it claims its part of them;
@@ -226,9 +226,12 @@ export class SenderPool {
     });
   }
 
-  private giveBack(count: number): void {
-    const open = [...this.owners.values()].filter(({ state }) => state === 'open');
-    for (const owner of open.slice(0, Math.min(count, MOVES_PER_TICK))) void owner.handOver();
+  /** @param surplus with those that are on their way already. */
+  private giveBack(surplus: number): void {
+    const owners = [...this.owners.values()];
+    const leaving = owners.filter((owner) => owner.mustEnd()).length;
+    const open = owners.filter((owner) => owner.state === 'open' && !owner.mustEnd());
+    for (const owner of open.slice(0, Math.max(0, Math.min(surplus, MOST_MOVING) - leaving))) void owner.handOver();
   }
 
   private hasTakers(): boolean {

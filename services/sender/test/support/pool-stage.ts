@@ -31,6 +31,8 @@ export class PoolStage {
   passedMs = 0;
   /** What each login takes. */
   loginMs = 0;
+  /** What the end of each session takes, after its connection is closed. */
+  closeMs = 0;
   readonly #clock = { nowMs: systemClock.nowMs, monotonicMs: () => performance.now() + this.passedMs };
 
   private constructor(
@@ -76,7 +78,7 @@ export class PoolStage {
   addSender(id: string): { pool: SenderPool; stop(): Promise<void> } {
     const { store } = this.space;
     const [clock, doorbells] = [this.#clock, this.doorbells];
-    const keeper = new SessionKeeper({ store, clock, logger, owner: id, ttlMs: 3_600_000 });
+    const keeper = new SessionKeeper({ store, clock, logger, owner: id, ttlMs: 24 * 3_600_000 });
     const logIn = logInOnScript({}, ACCOUNT);
     const pool = new SenderPool({
       ...{ store, keeper, clock, logger, doorbells },
@@ -90,7 +92,13 @@ export class PoolStage {
           if (event.kind === 'closed') this.connected -= 1;
           return options.onEvent(event);
         };
-        return logIn({ ...options, onEvent });
+        const session = await logIn({ ...options, onEvent });
+        const close = session.close.bind(session);
+        session.close = async () => {
+          await close();
+          await sleep(this.closeMs);
+        };
+        return session;
       },
       clientVersion: new ClientVersion({ store, logger, clock }),
       ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000 },
