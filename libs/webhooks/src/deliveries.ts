@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
@@ -43,6 +44,8 @@ interface Running {
   workspace: Workspace;
   /** Something has happened since it was looked at. */
   again: boolean;
+  /** Lists have more to tell since. */
+  gathers: boolean;
   pace: Pace;
   sinceMs: number;
   work: Promise<void>;
@@ -112,9 +115,10 @@ export class Deliveries {
     this.#deps.logger.warn('webhooks were not looked at', { error: toError(thrown) });
   };
 
-  /** Something has happened, in one workspace or anywhere: as well at once as with the next tick. */
-  wake(workspace?: Workspace): void {
+  /** Something has happened, in one workspace or anywhere: as well at once as with the next tick. @param news `lists`: to lists alone. */
+  wake(workspace?: Workspace, news: EventClass = 'prompt'): void {
     if (this.#stopping.signal.aborted) return;
+    if (workspace !== undefined && news === 'lists') return void this.#gather(workspace);
     if (workspace === undefined) this.#woken = 'all';
     else if (this.#woken !== 'all') this.#woken.add(workspace);
     if (this.#isWoken) return;
@@ -127,6 +131,12 @@ export class Deliveries {
         return this.#lookAt(woken);
       })
       .catch(this.#warn);
+  }
+
+  /** That may be gathered: it is looked at with the next tick. */
+  #gather(workspace: Workspace): void {
+    for (const turn of this.#turns.values()) if (turn.workspace === workspace) lookAtNextTick(turn);
+    for (const running of this.#running.values()) running.gathers ||= running.workspace === workspace;
   }
 
   /** Other processes go on at once. */
@@ -169,7 +179,7 @@ export class Deliveries {
     if (!this.#hasPlace(pace)) return void this.#queued.set(name, { workspace, id, pace, logEnd });
     this.#queued.delete(name);
     const sinceMs = this.#deps.clock.monotonicMs();
-    const self: Running = { workspace, again: false, pace, sinceMs, work: Promise.resolve() };
+    const self: Running = { workspace, again: false, gathers: false, pace, sinceMs, work: Promise.resolve() };
     const turn: Turn = { ...last, workspace, id, turn: ++this.#lastTurn, pace };
     this.#turns.set(name, turn);
     self.work = this.#runUnlessSeen(turn, self, logEnd)
@@ -179,6 +189,7 @@ export class Deliveries {
       })
       .finally(() => {
         this.#running.delete(name);
+        if (self.gathers) lookAtNextTick(turn);
         this.#fillPlaces();
         if (self.again) this.#begin(workspace, id);
       });
@@ -237,7 +248,7 @@ export class Deliveries {
     const { signal } = this.#stopping;
     const feed = logFeed(store, workspace, { clock, onGap: () => counts.countGap('log_gone') });
     do {
-      self.again = false;
+      [self.again, self.gathers] = [false, false];
       self.sinceMs = clock.monotonicMs();
       const outcome = await deliver({ ...this.#deps, feed, signal, posted: this.#posted }, workspace, id);
       turn.outcome = outcome === 'more' ? 'waiting' : outcome;
@@ -248,4 +259,8 @@ export class Deliveries {
       else if (!signal.aborted) await sleep(REST_MS);
     } while (self.again && !signal.aborted && !this.#isAwaited(self.pace));
   }
+}
+
+function lookAtNextTick(turn: Turn): void {
+  if (turn.outcome === 'quiet') turn.outcome = 'waiting';
 }

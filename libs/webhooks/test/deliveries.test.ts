@@ -79,7 +79,7 @@ describe('processes that deliver webhooks', () => {
     const bells = await EventBells.listen(clients.subscriber, store.space);
     const [first, second] = [start('process-1', 600_000, 60_000), start('process-2', 600_000, 60_000)];
     const toldOf = (n: number) => endpoint.received.filter(({ body }) => body.includes(`4477009000${n}`)).length;
-    for (const each of [first, second]) bells.onAny((workspace) => each.wake(workspace));
+    for (const each of [first, second]) bells.onAny((workspace, news) => each.wake(workspace, news));
     try {
       await pauseWebhook(store, 'main', endpoint.id);
       await add(10);
@@ -94,6 +94,24 @@ describe('processes that deliver webhooks', () => {
     } finally {
       bells.close();
       await Promise.all([first.close(), second.close()]);
+    }
+  });
+
+  it('look with the next tick when lists have more to tell', async () => {
+    const tickMs = 1_000;
+    const owner = start('process-1', 600_000, tickMs);
+    try {
+      await add(10);
+      owner.wake('main');
+      await eventually(() => endpoint.received.length === 1);
+      // Until it has nothing to do.
+      await eventually(async () => (await listAttempts(endpoint.space.store, 'main', endpoint.id, 9)).length === 2);
+      await add(11);
+      owner.wake('main', 'lists');
+      // Long before it looks around.
+      await eventually(() => endpoint.received.length === 2, { timeoutMs: 5 * tickMs });
+    } finally {
+      await owner.close();
     }
   });
 

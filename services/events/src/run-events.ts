@@ -43,7 +43,7 @@ export async function runEvents(
   });
   const bells = await EventBells.listen(clients.subscriber, space);
   lifecycle.add('bells of deliveries', async () => bells.close());
-  bells.onAny((workspace) => deliveries.wake(workspace));
+  bells.onAny((workspace, news) => deliveries.wake(workspace, news));
   lifecycle.add('deliveries', () => deliveries.close());
   lifecycle.add('counts of webhooks', watchWebhooks({ store, clock: systemClock, logger, metrics }));
   logger.info('ready', { processId: host.processId, opsPort: host.opsPort });

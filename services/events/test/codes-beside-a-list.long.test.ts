@@ -33,7 +33,7 @@ describe('one-time passwords beside a list of ten thousand', () => {
       policy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
     });
     const bells = await EventBells.listen(clients.subscriber, store.space);
-    bells.onAny((workspace) => deliveries.wake(workspace));
+    bells.onAny((workspace, news) => deliveries.wake(workspace, news));
     const list = writeList();
     return async () => {
       isOver = true;

@@ -1,5 +1,5 @@
 import type { Workspace } from '@gateway/contracts/ids';
-import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { outboxChannel, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { addEventsMetrics } from '@gateway/events/events-metrics';
 import { Relay } from '@gateway/events/relay/relay';
 import { createMetrics } from '@gateway/runtime/process/metrics';
@@ -31,11 +31,11 @@ describe('a relay', () => {
     await space.store.redis.del(outboxOf(workspace));
     await space.store.redis.xadd(outboxOf(workspace), `${Date.now() - HOUR_MS}-0`, 'e', ENTRY);
   }
-  async function start() {
+  async function start(times: { tickMs?: number; gatherMs?: number } = { tickMs: 20 }) {
     const registry = createMetrics();
     const metrics = addEventsMetrics(registry);
     const bells = space.clients.subscriber;
-    relay = await Relay.start({ ...{ store: space.store, bells, metrics, tickMs: 20 }, logger: silentLogger });
+    relay = await Relay.start({ ...{ store: space.store, bells, metrics, ...times }, logger: silentLogger });
     return async (name: string) => {
       const { values } = (await registry.getSingleMetric(name)!.get()) as { values: { value: number }[] };
       return values[0]!.value;
@@ -57,6 +57,35 @@ describe('a relay', () => {
       expect(await read('gateway_events_outboxes')).to.equal(1);
       return true;
     });
+  });
+
+  it('lets what lists have to tell gather, until something cannot wait, or it is to stop', async () => {
+    const HOURS = { tickMs: HOUR_MS, gatherMs: HOUR_MS };
+    const { store } = space;
+    const ring = (text: string) => store.redis.publish(outboxChannel(store.space), text);
+    const waits = () => store.redis.xlen(outboxOf('a'));
+    const read = await start(HOURS);
+    await eventually(async () => (await read('gateway_events_outboxes')) === 0);
+    await write('a');
+    await write('b');
+    await ring('a/0/lists');
+    await ring('a/0/lists');
+    await ring('b/0');
+    await eventually(async () => (await store.redis.xlen(outboxOf('b'))) === 0);
+    expect(await waits()).to.equal(1);
+    await ring('a/0');
+    await eventually(async () => (await waits()) === 0);
+    await write('a');
+    await ring('a/0/lists');
+    await relay!.stop();
+    expect(await waits(), 'of another relay').to.equal(1);
+  });
+
+  it('fetches what lists have to tell without another bell', async () => {
+    await start({ tickMs: HOUR_MS });
+    await write('a');
+    await space.store.redis.publish(outboxChannel(space.store.space), 'a/0/lists');
+    await eventually(async () => (await space.store.redis.xlen(outboxOf('a'))) === 0);
   });
 
   it('counts a gap that it tells, and how full the fullest outbox is', async () => {

@@ -15,6 +15,6 @@ if gone then
 end
 if #ARGV > before_entries then
   local prefix, workspace = string.match(log_key, '^(.*):{([^}]*)}:event%-log$')
-  redis.call('PUBLISH', prefix .. ':event-bell', workspace)
+  redis.call('PUBLISH', prefix .. ':event-bell', workspace .. (can_wait ~= '' and '/lists' or ''))
 end
 return 'appended'

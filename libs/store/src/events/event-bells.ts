@@ -1,3 +1,4 @@
+import type { EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { eventLogChannel, type KeySpace } from '@gateway/contracts/redis-keys';
 import type { Redis } from 'ioredis';
@@ -11,10 +12,13 @@ export async function ringEventBell(
   await redis.publish(eventLogChannel(space), workspace).catch(() => {});
 }
 
-/** Tells those who wait for events of a workspace that its log has grown. One for a process. */
+/**
+ * Tells those who wait for events of a workspace that its log has grown. One for a process. A bell says the workspace, and behind it
+ * `/lists` when all that is new may be gathered.
+ */
 export class EventBells {
   readonly #waiting = new Map<Workspace, Set<() => void>>();
-  readonly #listeners = new Set<(workspace: Workspace) => void>();
+  readonly #listeners = new Set<(workspace: Workspace, news: EventClass) => void>();
   readonly #channel: string;
 
   private constructor(
@@ -43,7 +47,7 @@ export class EventBells {
   }
 
   /** The same for every workspace. */
-  onAny(listener: (workspace: Workspace) => void): void {
+  onAny(listener: (workspace: Workspace, news: EventClass) => void): void {
     this.#listeners.add(listener);
   }
 
@@ -51,9 +55,10 @@ export class EventBells {
     this.subscriber.off('message', this.#hear);
   }
 
-  readonly #hear = (channel: string, workspace: string): void => {
+  readonly #hear = (channel: string, text: string): void => {
     if (channel !== this.#channel) return;
+    const [workspace, news] = text.split('/') as [Workspace, string?];
     for (const listener of [...(this.#waiting.get(workspace) ?? [])]) listener();
-    for (const listener of this.#listeners) listener(workspace);
+    for (const listener of this.#listeners) listener(workspace, news === 'lists' ? 'lists' : 'prompt');
   };
 }

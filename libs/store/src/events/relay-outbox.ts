@@ -1,8 +1,8 @@
 import { compareEntries, entryAfter } from '@gateway/contracts/events/cursor';
-import { EVENT_LOG } from '@gateway/contracts/events/entry';
+import { EVENT_LOG, openEntry } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
+import { bytes, defineScript, flag, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import { gapEntry } from './gap-entry.js';
@@ -11,7 +11,7 @@ const appendStep = defineScript({
   name: 'append-events',
   whenFull: 'runs',
   keys: ['log', 'marks'],
-  args: { field: text, none: text, expected: text, mark: text, keptMs: number, '...entries': bytes },
+  args: { field: text, none: text, expected: text, mark: text, keptMs: number, canWait: flag, '...entries': bytes },
   reply: oneOf('appended', 'moved', 'closed'),
 });
 
@@ -136,5 +136,6 @@ function append(
   what: { field: string; none: string; expected: string; mark: string; entries: Buffer[] },
 ): Promise<'appended' | 'moved' | 'closed'> {
   const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
-  return appendStep(store, { log: eventLog, marks: eventMarks, keptMs: EVENT_LOG.keptMs, ...what });
+  const canWait = what.entries.every((entry) => openEntry(entry).class === 'lists');
+  return appendStep(store, { log: eventLog, marks: eventMarks, keptMs: EVENT_LOG.keptMs, canWait, ...what });
 }

@@ -70,6 +70,35 @@ describe('the outbox of a workspace', () => {
     expect(rung.sort()).to.deep.equal(['all', `main/${outbox.shard}`, `main/${outbox.shard}`]);
   });
 
+  it('rings again for what cannot wait behind what can, and says to both bells what can', async () => {
+    const rung: string[] = [];
+    const { subscriber } = space.clients;
+    subscriber.on('message', (channel, text) => rung.push(`${channel.split(':').at(-1)} ${text}`));
+    await subscriber.subscribe(outboxChannel(space.store.space), eventLogChannel(space.store.space));
+    const news = async (count: number) =>
+      cancelSend(space.store, address, (await accept(PEOPLE.slice(0, count))).messageId);
+    const bells = async (say: () => Promise<unknown>) => {
+      rung.length = 0;
+      await say();
+      await redis().publish(outboxChannel(space.store.space), 'all');
+      await redis().publish(eventLogChannel(space.store.space), 'all');
+      await eventually(() => rung.includes('outbox-bell all') && rung.includes('event-bell all'));
+      // Of a Cluster, what two nodes publish has no order.
+      return rung.filter((bell) => !bell.endsWith(' all')).sort();
+    };
+    const [outboxBell, lists] = [`outbox-bell main/${outbox.shard}`, '/lists'];
+    const relay = () => relayOutbox(space.store, outbox);
+    expect(await bells(() => news(11))).to.deep.equal([outboxBell + lists]);
+    expect(await bells(() => news(11)), 'one for both').to.deep.equal([]);
+    expect(await bells(relay)).to.deep.equal([`event-bell main${lists}`]);
+    expect(await bells(() => news(11))).to.deep.equal([outboxBell + lists]);
+    expect(await bells(() => news(1))).to.deep.equal([outboxBell]);
+    expect(await bells(() => news(1)), 'it has rung').to.deep.equal([]);
+    expect(await bells(() => news(11))).to.deep.equal([]);
+    expect(await bells(() => news(1)), 'behind another that can wait').to.deep.equal([outboxBell]);
+    expect(await bells(relay)).to.deep.equal(['event-bell main']);
+  });
+
   it('rings for those who read, and makes no log where there is none', async () => {
     const rung: string[] = [];
     space.clients.subscriber.on('message', (_channel, text) => rung.push(text));

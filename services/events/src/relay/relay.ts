@@ -1,6 +1,7 @@
+import type { EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { outboxChannel } from '@gateway/contracts/redis-keys';
-import { systemClock } from '@gateway/runtime/clock';
+import { sleep, systemClock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
@@ -26,20 +27,30 @@ interface RelayDeps {
   tickMs?: number;
   /** Between two looks at one outbox, so that what comes close together goes together. Default 100 ms. */
   restMs?: number;
+  /** How long what lists have to tell is gathered in an outbox. Default 400 ms. */
+  gatherMs?: number;
+}
+
+interface Busy {
+  /** For what to look again afterwards. */
+  next: EventClass | undefined;
+  /** Ends the gathering. */
+  hurry: AbortController;
 }
 
 const TICK_MS = 10_000;
 const REST_MS = 100;
+const GATHER_MS = 400;
 /** Looks around between two in which missing outboxes are made: a minute. */
 const MEND_EVERY = 6;
 
 /**
  * Empties outboxes into the logs of their workspaces, when a bell rings and every ten seconds. Any number of processes may do it at
- * the same time: who comes second finds the mark moved.
+ * the same time: who comes second finds the mark moved. What lists have to tell waits a little for more of the same.
  */
 export class Relay {
-  /** Outboxes that are being emptied, and whether to look again afterwards. */
-  readonly #busy = new Map<string, { again: boolean }>();
+  /** Outboxes that are being emptied. */
+  readonly #busy = new Map<string, Busy>();
   readonly #work = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #looks = 0;
@@ -60,13 +71,15 @@ export class Relay {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.deps.bells.off('message', this.#hear);
+    for (const { hurry } of this.#busy.values()) hurry.abort();
     await Promise.all(this.#work);
   }
 
   readonly #hear = (channel: string, text: string): void => {
     if (channel !== outboxChannel(this.deps.store.space)) return;
-    const [workspace, shard] = text.split('/');
-    if (workspace && shard && /^\d+$/.test(shard)) this.#empty({ workspace, shard: Number(shard) });
+    const [workspace, shard, news] = text.split('/');
+    if (!workspace || !shard || !/^\d+$/.test(shard)) return;
+    this.#empty({ workspace, shard: Number(shard) }, news === 'lists' ? 'lists' : 'prompt');
   };
 
   /** The next look comes after this one: while Redis is away none waits behind another. */
@@ -98,23 +111,27 @@ export class Relay {
     if (!isClosed && this.#looks % MEND_EVERY === 0) await mendEvents(store, workspace);
   }
 
-  #empty(outbox: Outbox): void {
+  #empty(outbox: Outbox, news: EventClass = 'prompt'): void {
     const place = `${outbox.workspace}/${outbox.shard}`;
     const busy = this.#busy.get(place);
-    if (busy) busy.again = true;
-    else if (!this.#isClosed) this.#track(this.#emptyNow(outbox, place));
+    if (!busy && !this.#isClosed) this.#track(this.#emptyNow(outbox, place, news));
+    if (!busy || (busy.next && news === 'lists')) return;
+    busy.next = news;
+    if (news === 'prompt') busy.hurry.abort();
   }
 
-  async #emptyNow(outbox: Outbox, place: string): Promise<void> {
-    const { store, metrics, restMs = REST_MS } = this.deps;
-    const self = { again: false };
+  async #emptyNow(outbox: Outbox, place: string, news: EventClass): Promise<void> {
+    const { store, metrics, restMs = REST_MS, gatherMs = GATHER_MS } = this.deps;
+    const self: Busy = { next: news, hurry: new AbortController() };
     this.#busy.set(place, self);
     try {
-      do {
-        self.again = false;
+      while (self.next && !this.#isClosed) {
+        if (self.next === 'lists') await sleep(gatherMs, self.hurry.signal).catch(() => {});
+        self.next = undefined;
+        self.hurry = new AbortController();
         metrics.relayed.inc(await relayOutbox(store, outbox, () => metrics.countGap('outbox_full')));
-        await new Promise((resolve) => setTimeout(resolve, restMs));
-      } while (self.again && !this.#isClosed);
+        await sleep(restMs);
+      }
     } finally {
       this.#busy.delete(place);
     }

@@ -8,19 +8,26 @@ local function wants_events()
   return outbox_is_there
 end
 
+-- Whether the last entry may be gathered: its place says so.
+local function ends_with_lists()
+  local last = redis.call('XREVRANGE', outbox_key, '+', '-', 'COUNT', 1)[1]
+  return (string.byte(last[2][2], 8) or 0) >= PLACE_LISTS
+end
+
 -- @param device its name. @param parts packed. @param tag of a send, or none. @param can_wait whether it may be gathered.
 local function add_to_outbox(device, parts, tag, can_wait)
   local entries = redis.call('XLEN', outbox_key)
   -- Nothing has fetched for long: from here on it is only counted how much is missing.
   if entries >= OUTBOX_ENTRIES then return redis.call('INCR', outbox_key .. ':missing') end
+  -- Who fetches empties it: one bell for all that comes until then, and another for what cannot wait behind what can.
+  local rings = entries == 0 or not can_wait and ends_with_lists()
   local place = #device + (tag and PLACE_OF_SEND or 0) + (can_wait and PLACE_LISTS or 0)
   local head = struct.pack('>BI6Bc0', EVENT_ENTRY_VERSION, tonumber(now_ms), place, device)
   local of_send = tag and struct.pack('>I7', tonumber(tag, 16)) or ''
   redis.call('XADD', outbox_key, 'NOMKSTREAM', '*', 'e', head .. of_send .. parts)
-  -- Who fetches empties it: one bell for all that comes until then.
-  if entries == 0 then
+  if rings then
     local prefix, shard, workspace = string.match(outbox_key, '^(.*):{#(%d+)}:outbox:(.*)$')
-    redis.call('PUBLISH', prefix .. ':outbox-bell', workspace .. '/' .. shard)
+    redis.call('PUBLISH', prefix .. ':outbox-bell', workspace .. '/' .. shard .. (can_wait and '/lists' or ''))
   end
 end
 
