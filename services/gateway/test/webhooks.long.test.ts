@@ -87,7 +87,10 @@ describe('webhooks, from a list to an endpoint', () => {
     }
     expect(refusals, 'some came twice').to.be.above(0);
     expect(received.length).to.be.above(firsts().length);
-    const finished = firsts().filter(({ event }) => event.type === 'send.finished');
+    const finished = await eventually(() => {
+      const found = firsts().filter(({ event }) => event.type === 'send.finished');
+      return found.length > 0 && found;
+    });
     expect(finished.map(({ event }) => event.data.messageId)).to.deep.equal([messageId]);
     expect(received.length).to.be.below(80);
   });
