@@ -18,6 +18,8 @@ export const EVENT_ENTRY_VERSION = 2;
 const FORMER_VERSION = 1;
 export const READ_ENTRY_VERSIONS: readonly number[] = [FORMER_VERSION, EVENT_ENTRY_VERSION];
 
+/** Version, ms and place. */
+const HEAD_BYTES = 8;
 /** Of the byte of a place; a device's name is shorter than 64. */
 export const PLACE = { lists: 128, ofSend: 64 } as const;
 
@@ -113,6 +115,11 @@ export function openEntry(bytes: Buffer): EventEntry {
       return readEntry(bytes).parts;
     },
   };
+}
+
+/** Whether an entry may be gathered, without taking it apart: one of another version may not. */
+export function mayWait(bytes: Buffer): boolean {
+  return bytes[0] === EVENT_ENTRY_VERSION && (bytes[HEAD_BYTES - 1]! & PLACE.lists) !== 0;
 }
 
 function readHead(read: Reader): Omit<EventEntry, 'parts'> {

@@ -1,5 +1,5 @@
 import { compareEntries, entryAfter } from '@gateway/contracts/events/cursor';
-import { EVENT_LOG, openEntry } from '@gateway/contracts/events/entry';
+import { EVENT_LOG, mayWait } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, flag, number, text } from '../core/scripts/define-script.js';
@@ -136,6 +136,6 @@ function append(
   what: { field: string; none: string; expected: string; mark: string; entries: Buffer[] },
 ): Promise<'appended' | 'moved' | 'closed'> {
   const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
-  const canWait = what.entries.every((entry) => openEntry(entry).class === 'lists');
+  const canWait = what.entries.every(mayWait);
   return appendStep(store, { log: eventLog, marks: eventMarks, keptMs: EVENT_LOG.keptMs, canWait, ...what });
 }

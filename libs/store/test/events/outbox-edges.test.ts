@@ -97,6 +97,10 @@ describe('the outbox of a workspace', () => {
     expect(await bells(() => news(11))).to.deep.equal([]);
     expect(await bells(() => news(1)), 'behind another that can wait').to.deep.equal([outboxBell]);
     expect(await bells(relay)).to.deep.equal(['event-bell main']);
+    // What another version has written is brought on as it is.
+    await redis().xadd(key(), '*', 'e', Buffer.from([99, ...Array(10).fill(255)]));
+    expect(await bells(relay)).to.deep.equal(['event-bell main']);
+    expect(await redis().xlen(key())).to.equal(0);
   });
 
   it('rings for those who read, and makes no log where there is none', async () => {
