@@ -33,6 +33,31 @@ describe('the fast curve', () => {
     expect(fastCurve.calculateAgreement(ours.pubKey, theirs.privKey)).to.deep.equal(secret);
   });
 
+  it('agrees on the same secret many times, with keys of both spellings, and in turn', () => {
+    const pairs = Array.from({ length: 20 }, () => fastCurve.generateKeyPair());
+    for (const ours of pairs) {
+      for (const theirs of pairs.slice(0, 3)) {
+        const secret = slow.calculateAgreement(theirs.pubKey, ours.privKey);
+        expect(fastCurve.calculateAgreement(theirs.pubKey, ours.privKey)).to.deep.equal(secret);
+        expect(fastCurve.calculateAgreement(theirs.pubKey.subarray(1), Uint8Array.from(ours.privKey))).to.deep.equal(
+          secret,
+        );
+      }
+    }
+  });
+
+  it('agrees on nothing with what is no key, nor with a point whose secret anyone knows', () => {
+    const { pubKey, privKey } = fastCurve.generateKeyPair();
+    const otherType = Buffer.concat([Buffer.from([6]), pubKey.subarray(1)]);
+    const [nought, one] = [Buffer.alloc(32), Buffer.from([1, ...Buffer.alloc(31)])];
+    for (const bad of [otherType, pubKey.subarray(2), Buffer.concat([pubKey, pubKey]), Buffer.alloc(0), nought, one]) {
+      expect(() => fastCurve.calculateAgreement(bad, privKey)).to.throw();
+    }
+    for (const bad of [privKey.subarray(1), Buffer.concat([privKey, privKey]), Buffer.alloc(0)]) {
+      expect(() => fastCurve.calculateAgreement(pubKey, bad)).to.throw();
+    }
+  });
+
   it('verifies what the slow one signed, and the other way round', () => {
     const pair = slow.generateKeyPair();
     expect(fastCurve.verifySignature(pair.pubKey, message, slow.calculateSignature(pair.privKey, message))).to.equal(
