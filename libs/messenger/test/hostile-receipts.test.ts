@@ -5,7 +5,6 @@ import { Recipients } from '@gateway/messenger/sending/recipients';
 import { makePhoneBundle, retryKeysNode } from '@gateway/simulator/phones/key-bundle';
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';
-import { measureSlowness } from '@gateway/testkit/machine/machine-speed';
 import { expect } from 'chai';
 import { WebSocket } from 'ws';
 import { useResends } from './support/resend-fixture.js';
@@ -132,7 +131,9 @@ describe('a phone that speaks of messages to others', () => {
     ['very many receipts', 1_000, 20],
   ];
   for (const [how, receipts, each] of floods) {
-    it(`names thousands of messages in ${how}, and others go on meanwhile`, async () => {
+    it(`names thousands of messages in ${how}, and others go on meanwhile`, async function () {
+      // Of CPU of the whole process: garbage that other tests left may be collected in it.
+      this.retries(2);
       const ids = platformIds(Buffer.alloc(16, 7));
       const recipients = new Recipients({
         caches: createSessionCaches(),
@@ -144,7 +145,7 @@ describe('a phone that speaks of messages to others', () => {
       const { count, longestMs } = turns.stop();
       expect(found.every(({ size }) => size === each)).to.equal(true);
       expect(count).to.be.above((receipts * each) / 1_000);
-      expect(longestMs / measureSlowness(), 'ms of CPU').to.be.below(250);
+      expect(longestMs, 'ms of CPU').to.be.below(250);
     });
   }
 

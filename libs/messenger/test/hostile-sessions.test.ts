@@ -3,7 +3,6 @@ import { decodeKey } from '@gateway/messenger/keys/key-codec';
 import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { adaptLogger } from '@gateway/messenger/socket/log-adapter';
 import { createLogger } from '@gateway/runtime/logs/logger';
-import { measureSlowness } from '@gateway/testkit/machine/machine-speed';
 import {
   type AuthenticationCreds,
   addTransactionCapability,
@@ -17,7 +16,6 @@ import { forgedMessage, type Sealed, SignalContact } from './support/signal-cont
 const JID = '17@lid';
 const ADDRESS = '17_1.0';
 const MOST_BYTES = 512 * 1024;
-/** Of CPU, on a machine of the usual speed. */
 const MOST_MS = 250;
 /** As many as the library takes at once. */
 const SKIP = 1_999;
@@ -37,7 +35,9 @@ interface StoredRecord {
 }
 
 /** A contact who wants our keys to grow, or our process to stand still. */
-describe('the session with a hostile contact', () => {
+describe('the session with a hostile contact', function () {
+  // Of CPU of the whole process: garbage that other tests left may be collected in it.
+  this.retries(2);
   let store: MemoryKeyStore;
   let contact: SignalContact;
   let auth: AuthState;
@@ -117,7 +117,7 @@ describe('the session with a hostile contact', () => {
     }
     expect(forgotten, 'rather than kept without its chain').to.be.above(0);
     expect(largest).to.be.within(100_000, MOST_BYTES);
-    expect(slowestMs / measureSlowness()).to.be.below(MOST_MS);
+    expect(slowestMs).to.be.below(MOST_MS);
     await contact.meet();
     expect(await take(await contact.write('a fresh start'))).to.equal('a fresh start');
     expect(await contact.read(await answer('hello'))).to.equal('hello');
@@ -135,7 +135,7 @@ describe('the session with a hostile contact', () => {
     }
     expectOldestLost(await findReadable(late));
     expect(largest).to.be.within(100_000, MOST_BYTES);
-    expect(slowestMs / measureSlowness()).to.be.below(MOST_MS);
+    expect(slowestMs).to.be.below(MOST_MS);
   });
 
   it('loses the oldest closed sessions when it is replaced repeatedly, and goes on', async () => {
@@ -153,7 +153,7 @@ describe('the session with a hostile contact', () => {
     }
     expectOldestLost(await findReadable(late));
     expect(largest).to.be.within(100_000, MOST_BYTES);
-    expect(slowestMs / measureSlowness()).to.be.below(MOST_MS);
+    expect(slowestMs).to.be.below(MOST_MS);
     expect(await contact.read(await answer('hello'))).to.equal('hello');
   });
 
@@ -164,7 +164,7 @@ describe('the session with a hostile contact', () => {
     }
     const thrown = await take(forgedMessage({ skip: SKIP })).catch((error: unknown) => error);
     expect(thrown).to.be.instanceOf(Error);
-    expect(slowestMs / measureSlowness()).to.be.below(MOST_MS);
+    expect(slowestMs).to.be.below(MOST_MS);
     expect(await take(await contact.write('still here'))).to.equal('still here');
   });
 

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';
-import { measureSlowness } from '@gateway/testkit/machine/machine-speed';
 import { expect } from 'chai';
 import { type TestSession, useSessions } from './support/session-fixture.js';
 import { watchTurns } from './support/watch-turns.js';
@@ -33,7 +32,9 @@ describe('a huge message of the network', () => {
     for (const stanza of stanzas) device().connection!.send(stanza);
   };
 
-  it('is read in turns, in its order, and its end is heard before that of the connection', async () => {
+  it('is read in turns, in its order, and its end is heard before that of the connection', async function () {
+    // Of CPU of the whole process: garbage that other tests left may be collected in it.
+    this.retries(2);
     await openThrough();
     tap.hold();
     const ids = Array.from({ length: 4_000 }, (_, at) => `ping-${at}`);
@@ -43,7 +44,7 @@ describe('a huge message of the network', () => {
     const turns = watchTurns();
     tap.release();
     expect(await test.next('closed')).to.deep.equal({ kind: 'restart', code: 515 });
-    expect(turns.stop().longestMs / measureSlowness(), 'ms of CPU').to.be.below(250);
+    expect(turns.stop().longestMs, 'ms of CPU').to.be.below(250);
   });
 
   it('loses nothing, wherever its bytes are cut', async () => {

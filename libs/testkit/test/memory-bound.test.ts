@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { makeMemoryBound } from '@gateway/testkit/machine/memory-bound';
+import { makeMemoryBound } from '@gateway/testkit/attacks/memory-bound';
 import { expect } from 'chai';
 
 const MEGABYTE = 1024 * 1024;

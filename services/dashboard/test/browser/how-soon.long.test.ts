@@ -2,11 +2,11 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
-import { measureSlowness } from '@gateway/testkit/machine/machine-speed';
 import { expect } from 'chai';
 import { type DeviceOwner, linkDevice } from '../../../api/test/support/device-owner.js';
 import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
 import { makeSend } from '../support/make-send.js';
+import { measureSlowness } from '../support/measure-slowness.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
 const MOST_FOR_A_STATE_MS = 500;

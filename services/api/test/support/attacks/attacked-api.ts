@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
-import { type MemoryBound, makeMemoryBound } from '@gateway/testkit/machine/memory-bound';
+import { type MemoryBound, makeMemoryBound } from '@gateway/testkit/attacks/memory-bound';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { standIn } from '@gateway/testkit/stand-in';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** What a part of the work takes on the machine for which limits of CPU time were set: two cores of its own, Node 20. */
+/** What a part of the work takes on a slow machine on which the overview shows in time: two cores, Node 20. */
 const USUAL_MS = 6;
 const PARTS = 5;
 const OBJECT = { list: Array.from({ length: 200 }, (_, at) => ({ at, name: `entry ${at}` })) };
