@@ -106,6 +106,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     optOutCount: `${base}:opt-out-count`,
     /** STRING with a TTL `move:device`: the device that has the idempotency key of a token without a device. */
     idempotencyPlace: (owner: string, keyDigest: string) => `${base}:idempotency-place:${owner}:${keyDigest}`,
+    /** HASH with a TTL, tenth of a second (since 1970) -> messages that were taken in it, where their number is limited. */
+    backlogTaken: `${base}:backlog-taken`,
     /** ZSET hash of a blob -> when it may be forgotten, in ms. */
     blobs: `${base}:blobs`,
     /** HASH hash of a blob -> bytes. */
@@ -118,7 +120,7 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     receivedBytes: `${base}:received-bytes`,
     /** STREAM: its events (events/entry.ts), in the order in which they are told; only while someone wants them. */
     eventLog: `${base}:event-log`,
-    /** HASH of that log: by shard, how far its outbox was copied, and, as `<shard>:missing`, how many missing entries were told; `pulledAtMs`. */
+    /** HASH of that log: by shard, how far its outbox was copied, and, as `<shard>:missing`, how many missing entries were told, of both with `:by`, by which attempt; `goneTo`, `openedAtMs`, `readAtMs`, and `isOpen` once all is there. */
     eventMarks: `${base}:event-marks`,
     /** STRING with a TTL: a piece of a blob, sealed. */
     blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
@@ -263,6 +265,8 @@ export function shardKeys({ prefix }: KeySpace, shard: number) {
      * STRING: how many entries it had no room for.
      */
     outbox: (workspace: Workspace) => `${base}outbox:${workspace}`,
+    /** STRING: which opening has made it, or found it there (libs/store/src/events/opening). */
+    outboxStamp: (workspace: Workspace) => `${base}outbox:${workspace}:stamp`,
     /** ZSET `workspace/device/tag` of each open send -> when its last message was promised to have gone out, in ms. */
     promised: `${base}promised`,
   };

@@ -1,5 +1,5 @@
 import { exampleOf } from '@gateway/contracts/events/event-examples';
-import { EVENT_DATA, EVENT_TYPES, eventSchema } from '@gateway/contracts/events/events';
+import { DEFAULT_TYPES, EVENT_DATA, EVENT_TYPES, eventSchema } from '@gateway/contracts/events/events';
 import { makeTestEvent } from '@gateway/contracts/webhooks/test-event';
 import { expect } from 'chai';
 
@@ -15,6 +15,12 @@ describe('examples of events', () => {
   it('are there of each type that is told, and of no other', () => {
     expect(Object.keys(EVENT_DATA)).to.have.members(EVENT_TYPES);
     expect(() => exampleOf('webhook.tested')).to.throw('there is no type');
+  });
+
+  it('are of types that are told unless others are asked for, but for those of one recipient of a list', () => {
+    const others = EVENT_TYPES.filter((type) => !DEFAULT_TYPES.includes(type));
+    expect(others).to.have.length(6);
+    for (const type of others) expect(type).to.match(/^message\.(?!updated|received)/);
   });
 
   it('describe the test of an endpoint as it is posted', () => {

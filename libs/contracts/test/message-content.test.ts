@@ -27,6 +27,11 @@ describe('what is stored of a content', () => {
     for (const nothing of [undefined, null, 'text', 1]) expect(isMessageContent(nothing)).to.equal(false);
   });
 
+  it('is not known without a text, or with something else in its place', () => {
+    for (const text of ['', 1, null, ['hello'], { text: 'hello' }])
+      expect(isMessageContent({ ...LEAST.text, text }), JSON.stringify(text)).to.equal(false);
+  });
+
   it('has a second message where a text follows it, and no third', () => {
     const media = { ...LEAST.media, followingText: 'more' };
     expect(contentOfPart(media, 0)).to.equal(media);

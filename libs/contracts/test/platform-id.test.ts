@@ -35,14 +35,17 @@ describe('platformIds', () => {
   });
 
   it('makes many together as it makes each, and as it always did', () => {
-    const parts = ['0000000000000', '0123456789abc', 'fffffffffffff'].flatMap((tag) =>
-      [0, 1, 9_999, 65_535].flatMap((recipient) => [0, 15].map((part) => ({ tag, recipient, part }))),
-    );
-    const together = ids.makeAll(parts);
-    expect(together).to.deep.equal(parts.map((each) => reader.make(each)));
+    const [recipients, parts] = [[0, 1, 9_999, 65_535], 16];
+    for (const tag of ['0000000000000', '0123456789abc', 'fffffffffffff']) {
+      const each = recipients.flatMap((recipient) =>
+        Array.from({ length: parts }, (_, part) => ({ tag, recipient, part })),
+      );
+      expect(ids.makeAll({ tag, parts }, recipients)).to.deep.equal(each.map((one) => reader.make(one)));
+    }
+    const together = ids.makeAll({ tag: '0123456789abc', parts }, recipients);
     // Of the first version: messages that were sent by it are known by these.
-    expect(together.slice(8, 12)).to.deep.equal(GOLDEN);
-    expect(ids.makeAll([])).to.deep.equal([]);
+    expect([0, 15, 16, 31].map((i) => together[i])).to.deep.equal(GOLDEN);
+    expect(ids.makeAll({ tag: '0123456789abc', parts: 1 }, [])).to.deep.equal([]);
   });
 
   it('never gives two messages the same id', () => {

@@ -2,7 +2,7 @@ import { CollectedBytes } from '@gateway/runtime/bytes/collected-bytes';
 import { PieceCount } from '@gateway/runtime/bytes/piece-count';
 import { toError } from '@gateway/runtime/errors';
 import type { Dispatcher } from 'undici';
-import { openClient } from './checked-client.js';
+import { openClient } from './connections/checked-client.js';
 import { EgressError, nameFailure } from './egress-error.js';
 import { assertAllowed, type FetchPolicy } from './fetch-policy.js';
 import { endOf } from './request-end.js';

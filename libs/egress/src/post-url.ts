@@ -1,6 +1,7 @@
 import { toError } from '@gateway/runtime/errors';
 import type { Dispatcher } from 'undici';
-import { openClient } from './checked-client.js';
+import { type CheckedClient, openClient } from './connections/checked-client.js';
+import type { Keeper, KeptConnection, KeptConnections } from './connections/kept-connections.js';
 import { EgressError, nameFailure } from './egress-error.js';
 import { assertAllowed, type FetchPolicy } from './fetch-policy.js';
 import { endOf } from './request-end.js';
@@ -12,6 +13,8 @@ export interface PostRequest {
   /** For all of it: the name, the connection, and the head of the answer. */
   timeoutMs: number;
   signal: AbortSignal;
+  /** Without it the connection is its own. */
+  keep?: { connections: KeptConnections; keeper: Keeper };
 }
 
 export interface PostAnswer {
@@ -48,40 +51,108 @@ export async function postUrl(address: string, policy: FetchPolicy, request: Pos
   }
 }
 
-async function post(
-  url: URL,
-  policy: FetchPolicy,
-  { body, headers, timeoutMs, signal }: PostRequest,
-): Promise<PostAnswer> {
+async function post(url: URL, policy: FetchPolicy, request: PostRequest): Promise<PostAnswer> {
   assertAllowed(url, policy);
-  const surroundings = new Surroundings(url);
-  const { client, close } = openClient(url, { policy, surroundings, signal, timeoutMs });
+  const { keep, signal, timeoutMs } = request;
+  if (keep) return postKept(url, { policy, ...keep }, request);
+  const opened = openClient(url, { policy, surroundings: new Surroundings(url), signal, timeoutMs });
   try {
-    const path = `${url.pathname}${url.search}`;
-    const response = await client.request({ path, signal, method: 'POST', headers: { ...headers, ...HEADERS }, body });
-    const retryAfter = response.headers['retry-after'];
-    return {
-      status: response.statusCode,
-      retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-      excerpt: await readExcerpt(response.body),
-    };
+    return (await postOn(opened, url, request)).answer;
   } finally {
-    await close();
+    await opened.close();
   }
 }
 
+type Keeping = NonNullable<PostRequest['keep']> & { policy: FetchPolicy };
+
+async function postKept(url: URL, keeping: Keeping, request: PostRequest): Promise<PostAnswer> {
+  const { connections, policy, keeper } = keeping;
+  const { signal, timeoutMs } = request;
+  const kept = connections.take(url, { policy, keeper });
+  const answer = kept && (await postAgainOn(kept, url, { keeping, request }));
+  if (answer) return answer;
+  const opened = connections.open(url, { policy, keeper, signal, timeoutMs });
+  return postAndKeep(opened, url, { keeping, request });
+}
+
+interface Posting {
+  keeping: Keeping;
+  request: PostRequest;
+}
+
+/**
+ * `undefined`: the server had ended the connection before, so nothing is known of the endpoint, and the same is posted at once on
+ * another one. With any byte of an answer, or at the end of its time, the request has failed.
+ */
+async function postAgainOn(kept: KeptConnection, url: URL, posting: Posting): Promise<PostAnswer | undefined> {
+  const before = kept.bytesRead();
+  try {
+    return await postAndKeep(kept, url, posting);
+  } catch (thrown) {
+    const failure = nameFailure(toError(thrown), url, posting.request.signal);
+    const hadEnded = failure instanceof EgressError && failure.reason === 'connection' && kept.bytesRead() === before;
+    if (hadEnded) return undefined;
+    throw failure;
+  }
+}
+
+/** After anything but a plain success the next attempt looks for the server anew. */
+async function postAndKeep(
+  connection: KeptConnection,
+  url: URL,
+  { keeping: { connections, keeper }, request }: Posting,
+): Promise<PostAnswer> {
+  let isKept = false;
+  try {
+    const { answer, isPlain } = await postOn(connection, url, request);
+    isKept = isPlain && answer.status >= 200 && answer.status < 300;
+    return answer;
+  } finally {
+    if (isKept) connections.keep(connection);
+    else {
+      connections.end(keeper.name);
+      await connection.close();
+    }
+  }
+}
+
+/** `isPlain`: nothing of the answer was cut off or is still to come, and it was not packed. */
+async function postOn(
+  { client }: CheckedClient,
+  url: URL,
+  { headers, body, timeoutMs, signal }: PostRequest,
+): Promise<{ answer: PostAnswer; isPlain: boolean }> {
+  const path = `${url.pathname}${url.search}`;
+  const limits = { signal, headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
+  const response = await client.request({ path, ...limits, method: 'POST', headers: { ...headers, ...HEADERS }, body });
+  const { 'retry-after': retryAfter, 'content-encoding': encoding = 'identity' } = response.headers;
+  const { excerpt, isWhole } = await readExcerpt(response.body);
+  const answer = {
+    status: response.statusCode,
+    retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+    excerpt,
+  };
+  return { answer, isPlain: isWhole && encoding === 'identity' && !hasForbiddenBody(response) };
+}
+
+/** It would be read as the answer to the next request. */
+function hasForbiddenBody({ statusCode, headers }: Dispatcher.ResponseData): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': packing } = headers;
+  return statusCode === 204 && (length !== '0' || packing !== undefined);
+}
+
 /** Until its end, or its failure, or enough of it. */
-function readExcerpt(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
+function readExcerpt(body: Dispatcher.ResponseData['body']): Promise<{ excerpt: Buffer; isWhole: boolean }> {
   return new Promise((resolve) => {
     let excerpt = Buffer.alloc(0);
     let bytes = 0;
-    const finish = () => {
+    const finish = (isWhole = false) => {
       clearTimeout(timer);
-      resolve(excerpt);
+      resolve({ excerpt, isWhole });
     };
     const timer = setTimeout(finish, MAX_BODY_MS);
     // Also after the end: the connection is cut while it may still be read.
-    body.on('error', finish).once('end', finish);
+    body.on('error', () => finish()).once('end', () => finish(true));
     body.on('data', (piece: Buffer) => {
       bytes += piece.length;
       if (excerpt.length < EXCERPT_BYTES) {

@@ -3,7 +3,7 @@ import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks
 import type { Clock } from '@gateway/runtime/clock';
 import { EgressError } from './egress-error.js';
 import type { FetchPolicy } from './fetch-policy.js';
-import { postUrl } from './post-url.js';
+import { type PostRequest, postUrl } from './post-url.js';
 
 export interface WebhookRequest {
   target: { url: string; headers: Readonly<Record<string, string>> };
@@ -23,7 +23,7 @@ export interface PostedWebhook {
 /** Posts a signed request to an endpoint, once. Does not throw for what the endpoint does. */
 export async function postWebhook(
   { target, secrets, id, body }: WebhookRequest,
-  { policy, clock, signal }: { policy: FetchPolicy; clock: Clock; signal: AbortSignal },
+  { policy, clock, signal, keep }: { policy: FetchPolicy; clock: Clock } & Pick<PostRequest, 'signal' | 'keep'>,
 ): Promise<PostedWebhook> {
   const atMs = clock.nowMs();
   const startedAt = clock.monotonicMs();
@@ -36,7 +36,7 @@ export async function postWebhook(
     return { webhookId: id, atMs, tookMs: Math.round(clock.monotonicMs() - startedAt), ...outcome };
   };
   try {
-    const request = { body, headers, timeoutMs: WEBHOOK_LIMITS.timeoutMs, signal };
+    const request = { body, headers, timeoutMs: WEBHOOK_LIMITS.timeoutMs, signal, ...(keep && { keep }) };
     const { status, retryAfter, excerpt } = await postUrl(target.url, policy, request);
     const retryAfterMs = readRetryAfter(retryAfter, atMs);
     const attempt = toAttempt({ status, error: null, answer: excerpt.toString() });

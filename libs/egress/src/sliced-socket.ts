@@ -11,6 +11,8 @@ export class SlicedSocket extends Duplex {
   readonly #socket: Socket;
   readonly #onBytes: (bytes: number) => void;
   #isAsked = false;
+  /** As of any socket. */
+  bytesRead = 0;
 
   /** @param onBytes is told of each slice before it is passed on. What it throws ends the connection. */
   constructor(socket: Socket, onBytes: (bytes: number) => void) {
@@ -35,6 +37,7 @@ export class SlicedSocket extends Duplex {
     if (!slice) return;
     this.#isAsked = false;
     try {
+      this.bytesRead += slice.length;
       this.#onBytes(slice.length);
       this.push(slice);
     } catch (thrown) {

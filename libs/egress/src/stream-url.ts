@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { PieceCount } from '@gateway/runtime/bytes/piece-count';
 import { toError } from '@gateway/runtime/errors';
-import { openClient } from './checked-client.js';
+import { openClient } from './connections/checked-client.js';
 import { EgressError, nameFailure } from './egress-error.js';
 import { assertAllowed, type FetchPolicy } from './fetch-policy.js';
 import { endOf } from './request-end.js';

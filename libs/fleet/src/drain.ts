@@ -1,4 +1,4 @@
-import type { Clock } from '@gateway/runtime/clock';
+import { type Clock, inTime } from '@gateway/runtime/clock';
 
 export interface DrainDeps<Device> {
   clock: Clock;
@@ -8,6 +8,10 @@ export interface DrainDeps<Device> {
   untilConnected(device: Device, ms: number): Promise<unknown>;
   /** Whether there are processes that can take devices. */
   hasTakers(): boolean;
+  /** Default 8 s. For tests. */
+  connectedMs?: number;
+  /** What one whose node is away still has to write waits for that node: it is another's as soon as our session is over. Default 8 s. */
+  releasedMs?: number;
 }
 
 /** How many devices are without a connection at a time, at least; of many devices a 40th, so that the time is enough. */
@@ -15,6 +19,7 @@ const AT_ONCE = 4;
 const ROUNDS = 40;
 /** One that no process connects must not keep the others here. */
 const CONNECTED_MS = 8_000;
+const RELEASED_MS = 8_000;
 /** In all, below what is left of `terminationGracePeriodSeconds` (90) when sockets are closed and queues given back. */
 const DRAIN_MS = 70_000;
 
@@ -23,7 +28,7 @@ const DRAIN_MS = 70_000;
  * until the last of them has logged in. Without takers, or when the time is over, nothing is waited for.
  */
 export async function drainDevices<Device>(devices: readonly Device[], deps: DrainDeps<Device>): Promise<void> {
-  const { clock, release, untilConnected, hasTakers } = deps;
+  const { clock, release, untilConnected, hasTakers, connectedMs = CONNECTED_MS, releasedMs = RELEASED_MS } = deps;
   const untilMs = clock.monotonicMs() + DRAIN_MS;
   const left = [...devices];
   const released: Promise<unknown>[] = [];
@@ -31,7 +36,7 @@ export async function drainDevices<Device>(devices: readonly Device[], deps: Dra
   const drain = async () => {
     while (left.length > 0 && mayWait()) {
       const device = left.shift()!;
-      const connected = untilConnected(device, CONNECTED_MS);
+      const connected = inTime(untilConnected(device, connectedMs), connectedMs);
       // It is another's before all that it had here has ended.
       released.push(release(device));
       await connected;
@@ -39,5 +44,5 @@ export async function drainDevices<Device>(devices: readonly Device[], deps: Dra
     released.push(...left.splice(0).map(release));
   };
   await Promise.all(Array.from({ length: Math.max(AT_ONCE, Math.ceil(devices.length / ROUNDS)) }, drain));
-  await Promise.all(released);
+  await inTime(Promise.all(released), releasedMs);
 }

@@ -5,6 +5,9 @@ import { addOwnershipMetrics } from './ownership-metrics.js';
 import { SessionKeeper } from './session-keeper.js';
 import { takeName } from './take-name.js';
 
+/** Those on a node that is away end by themselves. */
+const SESSIONS_END_MS = 3_000;
+
 export interface ProcessFleet {
   keeper: SessionKeeper;
   /** The process that had the name of this one, and died. */
@@ -27,7 +30,7 @@ export function joinFleet(
       ...(instance && { noteSession: instance.noteSession }),
     });
     keeper.start();
-    lifecycle.add('sessions', () => keeper.stop());
+    lifecycle.add('sessions', () => keeper.stop(), { timeoutMs: SESSIONS_END_MS });
     return { keeper, formerProcessId: instance?.formerProcessId };
   });
 }

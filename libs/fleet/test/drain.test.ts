@@ -1,4 +1,5 @@
 import { drainDevices } from '@gateway/fleet/drain';
+import { systemClock } from '@gateway/runtime/clock';
 import { type Deferred, defer } from '@gateway/runtime/deferred';
 import { expect } from 'chai';
 
@@ -70,5 +71,19 @@ describe('a process that ends', () => {
     await drained;
     expect(released).to.have.members(devices);
     expect(waitedMs).to.have.length(4);
+  });
+
+  it('does not wait for a device whose node answers nothing', async () => {
+    const never = () => new Promise<never>(() => {});
+    const given: number[] = [];
+    await drainDevices([0, 1, 2, 3, 4, 5], {
+      ...{ clock: systemClock, hasTakers: () => true, connectedMs: 10, releasedMs: 10 },
+      untilConnected: never,
+      release: (device) => {
+        given.push(device);
+        return never();
+      },
+    });
+    expect(given).to.deep.equal([0, 1, 2, 3, 4, 5]);
   });
 });

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { MAX_SENDS_PER_JOB, PRIORITIES, type SendJob } from '@gateway/contracts/jobs';
 import { type KeySpace, queueName, queuePrefix } from '@gateway/contracts/redis-keys';
-import { systemClock } from '@gateway/runtime/clock';
+import { sleep, systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -19,8 +19,10 @@ export interface Producer {
 }
 
 interface Handle {
-  queue: Queue;
-  notedAtMs: number;
+  /** Absent from its first failure on, until the next job. */
+  queue: Queue | undefined;
+  /** By the monotonic clock; infinite while that is under way. */
+  noteAtMs: number;
 }
 
 /** Wake-ups for the lists of a process. */
@@ -33,6 +35,8 @@ interface Lists {
 
 /** Queue handles kept per process; one costs next to nothing, and they all share the connection. */
 const MAX_HANDLES = 200;
+/** While the list of queues cannot be written. */
+const NOTE_AGAIN_MS = 1_000;
 /** BullMQ keeps 512 kB of events per queue by default; ours are not read. */
 const MAX_EVENTS = 100;
 
@@ -44,17 +48,30 @@ export function createProducer({ connection, space }: { connection: Redis; space
   const handles = new Map<string, Handle>();
   /** By process, while there are any. */
   const lists = new Map<string, Lists>();
+  const closing = new AbortController();
 
-  /** The queue of a process that takes no jobs, or has ended, is found by this note, and removed. */
-  async function open(processId: string): Promise<Handle> {
-    const nowMs = systemClock.monotonicMs();
-    const known = handles.get(processId);
-    if (known && nowMs - known.notedAtMs < NOTE_EVERY_MS) return known;
-    await noteQueue({ connection, space }, processId);
-    const handle = { queue: known?.queue ?? makeQueue(processId), notedAtMs: nowMs };
+  function open(processId: string): Handle & { queue: Queue } {
+    const handle = handles.get(processId) ?? { queue: undefined, noteAtMs: Number.NEGATIVE_INFINITY };
     handles.set(processId, handle);
+    if (systemClock.monotonicMs() >= handle.noteAtMs) void note(handle, processId);
     if (handles.size > MAX_HANDLES) void closeOldest();
-    return handle;
+    const queue = handle.queue ?? makeQueue(processId);
+    return Object.assign(handle, { queue });
+  }
+
+  /**
+   * The queue of a process that takes no jobs, or has ended, is found by this note, and removed. No job waits for it: on a Cluster the
+   * list of queues may lie on a node that is away.
+   */
+  async function note(handle: Handle, processId: string): Promise<void> {
+    handle.noteAtMs = Number.POSITIVE_INFINITY;
+    const write = () =>
+      noteQueue({ connection, space }, processId).then(
+        () => true,
+        () => false,
+      );
+    while (!closing.signal.aborted && !(await write())) await sleep(NOTE_AGAIN_MS, closing.signal).catch(() => {});
+    handle.noteAtMs = systemClock.monotonicMs() + NOTE_EVERY_MS;
   }
 
   function makeQueue(processId: string): Queue {
@@ -73,21 +90,22 @@ export function createProducer({ connection, space }: { connection: Redis; space
     const [oldest] = handles;
     if (!oldest) return;
     handles.delete(oldest[0]);
-    await oldest[1].queue.close().catch(() => {});
+    await oldest[1].queue?.close().catch(() => {});
   }
 
   async function add(processId: string, jobs: readonly SendJob[], { again = false } = {}): Promise<void> {
     refuseWhileAway(connection);
-    const handle = await open(processId);
+    const handle = open(processId);
+    const { queue } = handle;
     const [job] = jobs as [SendJob];
     const priority = PRIORITIES[job.priority];
     try {
       // A process of the version before this one knows only jobs of one send.
-      if (jobs.length > 1) await handle.queue.add('sends', { v: 1, sends: jobs }, { priority });
-      else await handle.queue.add('send', job, { priority, ...(again ? {} : { jobId: job.messageId }) });
+      if (jobs.length > 1) await queue.add('sends', { v: 1, sends: jobs }, { priority });
+      else await queue.add('send', job, { priority, ...(again ? {} : { jobId: job.messageId }) });
     } catch (error) {
       // A handle whose first steps failed stays broken for ever: after any failure the next call makes another.
-      if (handles.get(processId) === handle) handles.delete(processId);
+      if (handle.queue === queue) Object.assign(handle, { queue: undefined });
       throw error;
     }
   }
@@ -126,7 +144,8 @@ export function createProducer({ connection, space }: { connection: Redis; space
     },
     async close() {
       await Promise.allSettled([...lists.values()].map(({ last, next }) => next?.added ?? last));
-      await Promise.all([...handles.values()].map(({ queue }) => queue.close()));
+      closing.abort();
+      await Promise.all([...handles.values()].map(({ queue }) => queue?.close()));
       handles.clear();
     },
   };

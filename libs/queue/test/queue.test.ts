@@ -5,6 +5,7 @@ import { type Consumer, createConsumer, type JobHandlers } from '@gateway/queue/
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { removeSilentQueues } from '@gateway/queue/queues';
 import { createLogger } from '@gateway/runtime/logs/logger';
+import { deleteWorkspace } from '@gateway/store/workspace/delete-workspace';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { Queue, Worker } from 'bullmq';
@@ -55,6 +56,29 @@ describe('the queue of a process', () => {
   const keysOf = (processId: string) =>
     space.clients.commands.keys(`${queuePrefix(space.store.space)}:${queueName(processId)}:*`);
   const bullQueue = () => new Queue(queueName(PROCESS), { ...queues(), prefix: queuePrefix(space.store.space) });
+
+  it('says nothing of a workspace that was deleted, while its process is dead', async () => {
+    const ofShop = (n: number, priority: SendJob['priority']) => ({ ...job(n), workspace: 'shop', priority });
+    await Promise.all([
+      add(1),
+      producer.addSend(PROCESS, ofShop(2, 'otp')),
+      producer.addSend(PROCESS, ofShop(3, 'bulk')),
+    ]);
+    await add(4);
+    const { deleted, proof } = await deleteWorkspace(space.store, 'shop', { logoutMs: 0, closingMs: 0 });
+    expect(deleted.entries).to.equal(2);
+    expect(proof.entriesLookedAt).to.be.above(0);
+    const queue = bullQueue();
+    const jobs = await queue.getJobs();
+    expect(jobs.map(({ data }) => data.messageId)).to.deep.equal([job(4).messageId]);
+    const { commands } = space.clients;
+    const named = [await keysOf(PROCESS), await commands.zrange(queue.toKey('prioritized'), 0, '-1')];
+    const told = await commands.xrange(queue.toKey('events'), '-', '+');
+    expect(JSON.stringify([named, told]))
+      .to.include(queue.name)
+      .and.not.include(job(2).messageId);
+    await queue.close();
+  });
 
   it('hands over the jobs of all its devices, each once, and leaves nothing behind', async () => {
     const seen: string[] = [];
@@ -158,6 +182,31 @@ describe('the queue of a process', () => {
     consume(async ({ messageId }) => void seen.push(messageId), { concurrency: 1 });
     await eventually(() => seen.length === 3);
     expect(seen[0]).to.equal(job(3).messageId);
+  });
+
+  it('gets jobs while the list of queues cannot be written, and is noted there later', async () => {
+    const { commands } = space.clients;
+    const zadd = commands.zadd.bind(commands);
+    let failures = 0;
+    const fail = async () => {
+      failures++;
+      throw new Error('its node is away');
+    };
+    Object.assign(commands, { zadd: fail });
+    for (const n of [1, 2]) await add(n);
+    expect(await bullQueue().getJobs()).to.have.length(2);
+    expect(failures, 'one attempt at a time, for any number of jobs').to.equal(1);
+    Object.assign(commands, { zadd });
+    await eventually(async () => (await commands.zcard(queuesKey(space.store.space))) === 1);
+  });
+
+  it('gets jobs while the list of queues does not answer', async () => {
+    const { commands } = space.clients;
+    const zadd = commands.zadd.bind(commands);
+    Object.assign(commands, { zadd: () => new Promise(() => {}) });
+    await add(1);
+    Object.assign(commands, { zadd });
+    expect(await bullQueue().getJobs()).to.have.length(1);
   });
 
   it('is removed when its process has ended; one that was only frozen goes on', async () => {

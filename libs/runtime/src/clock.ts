@@ -29,3 +29,13 @@ export const systemClock: Clock = {
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   await delay(ms, undefined, signal ? { signal } : {});
 }
+
+/** Whether it is over in that time. Rejects when it does so before. */
+export async function inTime(work: Promise<unknown>, ms: number): Promise<boolean> {
+  const over = new AbortController();
+  const late = sleep(ms, over.signal).then(
+    () => false,
+    () => true,
+  );
+  return Promise.race([work.then(() => true), late]).finally(() => over.abort());
+}

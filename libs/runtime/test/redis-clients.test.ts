@@ -6,8 +6,9 @@ import { refuseWrongSettings } from '@gateway/runtime/redis/redis-settings';
 import { testRedisUrl } from '@gateway/testkit/config';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
+import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { expect } from 'chai';
-import { Command } from 'ioredis';
+import { Cluster, Command } from 'ioredis';
 
 const logger = createLogger({ service: 'test', level: 'error' });
 
@@ -82,6 +83,28 @@ describe('Redis clients', () => {
     expect(await eventually(() => clients!.failFast.ping())).to.equal('PONG');
   });
 
+  it('take the subscriber along from a server that has become a replica, to where a proxy leads them', async () => {
+    const [before, present] = [await RedisProcess.start(), await RedisProcess.start()];
+    try {
+      proxy = await startRedisProxy(before.url);
+      clients = createRedisClients({ url: proxy.url, logger });
+      await clients.waitForReady();
+      const { subscriber, commands, failFast } = clients;
+      const heard: string[] = [];
+      subscriber.on('message', (_channel, text) => heard.push(text));
+      await subscriber.subscribe('bells');
+      // Of a master that it never reaches, so that it hears nothing of what is published elsewhere.
+      await failFast.replicaof('127.0.0.1', 1);
+      proxy.lead(present.url);
+      await commands.set('written', 'there');
+      await eventually(async () => (await commands.publish('bells', 'news')) > 0);
+      await eventually(() => heard.length > 0);
+    } finally {
+      await clients?.close();
+      await Promise.all([before.stop(), present.stop()]);
+    }
+  });
+
   it('for workers wait through a lost connection', async () => {
     const { clients } = await startBehindProxy();
     clients.commands.disconnect(true);
@@ -133,6 +156,23 @@ describe('refuseWrongSettings', () => {
     expect(await versionIsFine('6.2.14')).to.equal(false);
     expect(await versionIsFine('7.0.0')).to.equal(true);
     expect(await versionIsFine('8.2.1')).to.equal(true);
+  });
+
+  it('goes on without the node of a Cluster that is away, and says so', async () => {
+    const fine = async () => 'redis_version:7.2.4\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n';
+    const fail = async () => Promise.reject(new Error('Connection is closed.'));
+    const clusterOf = (...infos: (() => Promise<string>)[]) => {
+      const nodes = infos.map((info, i) => ({ info, options: { host: '10.0.0.1', port: 7000 + i } }));
+      return Object.assign(Object.create(Cluster.prototype), { nodes: () => nodes }) as never;
+    };
+    expect(await refuseWrongSettings(clusterOf(fine, fail))).to.deep.equal([
+      '10.0.0.1:7001 does not answer, and its settings are not known',
+    ]);
+    const evicting = async () => (await fine()).replace('noeviction', 'allkeys-lru');
+    expect(await refuseWrongSettings(clusterOf(evicting, fail)).catch(toError)).to.include({ code: 'redis_settings' });
+    expect(await refuseWrongSettings(clusterOf(fail, fail)).catch(toError)).to.include({
+      message: 'Connection is closed.',
+    });
   });
 
   it('finds nothing wrong with the Redis of the tests', async () => {

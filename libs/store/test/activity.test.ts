@@ -2,6 +2,7 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { shardKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { cancelLink, recordObserved, requestLink } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { readHistory } from '@gateway/store/devices/read-history';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, recordResults } from '@gateway/store/sends/change-send';
@@ -28,8 +29,14 @@ describe('what happened', () => {
 
   it('counts what became of recipients in the minute in which it did, over hours and devices', async () => {
     const { messageId } = await accept(['4915112345670', '4915112345671', '4915112345672', '4915112345673']);
-    await accept(['4915112345670'], { workspace: 'main', device: 'phone-2' });
-    await accept(['4915112345670'], { workspace: 'other', device: address.device });
+    const others = [
+      { workspace: 'main', device: 'phone-2' },
+      { workspace: 'other', device: address.device },
+    ];
+    for (const other of others) {
+      await ensureDevice(space.store, other);
+      await accept(['4915112345670'], other);
+    }
     const { tag } = parseMessageId(messageId)!;
     for (const recipient of [0, 1, 2]) {
       await claimRecipient(space.store, ownership, { tag, recipient, part: 0, nowMs: NOW_MS });

@@ -3,6 +3,7 @@ import type { MediaContent } from '@gateway/contracts/content/media-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { dropBlob, keepBlob, putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs/blobs';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, recordResults } from '@gateway/store/sends/change-send';
@@ -19,6 +20,7 @@ describe('a blob', () => {
   let space: RedisSpace;
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
   });
   afterEach(() => space.close());
 
@@ -156,9 +158,11 @@ describe('a blob', () => {
 
     it('keeps the time of a piece that is written once more', async () => {
       expect(await keep(await store())).to.equal(true);
+      const { blobHolders } = workspaceKeys(space.store.space, 'main');
+      const holders = blobHolders(createHash('sha256').update(bytes).digest('hex'));
       const [chunk] = await space.clients.commands.keys(`${space.prefix}:{main}:blob:*:0`);
       // By a process that is killed right after it.
-      await space.store.run('write-chunk', [chunk!], ['sealed', Date.now() + 1_000]);
+      await space.store.run('write-chunk', [chunk!, holders], ['sealed', Date.now() + 1_000]);
       expect(await space.clients.commands.pttl(chunk!)).to.be.above(HOUR_MS);
     });
 
@@ -202,6 +206,7 @@ describe('a blob', () => {
 
     it('is one for all devices, and one for the quota', async () => {
       const other = { workspace: 'main', device: 'phone-2' };
+      await ensureDevice(space.store, other);
       const [ours, theirs] = [await accept(), await accept({ to: other })];
       const quotaBytes = 2 * MEBIBYTE;
       expect((await put(randomBytes(MEBIBYTE + 1), { quotaBytes })).kind).to.equal('full');

@@ -3,6 +3,7 @@ import { putBlob } from '@gateway/store/blobs/blobs';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
@@ -50,6 +51,21 @@ describe('how far Redis is filled', () => {
     );
     expect(after.fileBytes).to.be.within(file.length, file.length + 10 * KILOBYTE);
     expect(after.usedBytes - before.usedBytes).to.be.within(file.length, redis.maxBytes / 4);
+  });
+
+  it('is told while the node of the list of workspaces is away, with the workspaces and limits known before', async () => {
+    const { store } = redis.space;
+    await createWorkspace(store, 'limited');
+    await setWorkspaceLimits(store, 'limited', { backlog: 5 });
+    const before = await capacity();
+    expect(before.backlogLimits).to.deep.equal(new Map([['limited', 5]]));
+    const hgetall = store.redis.hgetall.bind(store.redis);
+    Object.assign(store.redis, { hgetall: () => Promise.reject(new Error('its node is away')) });
+    const after = await readCapacity(store, before).finally(() => Object.assign(store.redis, { hgetall }));
+    expect(after.fileBytes).to.equal(before.fileBytes);
+    expect(after.backlogLimits).to.deep.equal(before.backlogLimits);
+    expect(after.limitBytes).to.equal(redis.maxBytes);
+    await setWorkspaceLimits(store, 'limited', { backlog: undefined });
   });
 
   it('leaves what waits uncounted where there is no end', async () => {

@@ -7,6 +7,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
+import { Cluster } from 'ioredis';
 
 const TRIAL_MS = 100;
 const NOW_MS = Date.UTC(2026, 8, 1);
@@ -34,6 +35,25 @@ describe('the version of the client', () => {
     });
     await setClientVersion(space.store, undefined);
     expect(await clientVersion('2.3000.7').read()).to.include({ version: '2.3000.7' });
+  });
+
+  it('is the one that was known while its node of a Cluster is away, and keeps no device of another node from logging in', async () => {
+    const { store } = space;
+    let isAway = true;
+    const ask = async <Answer>(asked: () => Promise<Answer>) => (isAway ? new Promise<Answer>(() => {}) : asked());
+    const redis = Object.assign(Object.create(Cluster.prototype), {
+      hgetall: (key: string) => ask(() => store.redis.hgetall(key)),
+      get: (key: string) => ask(() => store.redis.get(key)),
+    });
+    const deps = { store: { ...store, redis }, clock: { nowMs: () => NOW_MS }, logger, answerMs: 20 };
+    const known = new ClientVersion({ ...deps, configured: '2.3000.7' });
+    expect(await known.read()).to.include({ version: '2.3000.7', source: 'environment' });
+    expect(await known.mayLogIn()).to.equal(true);
+    await setClientVersion(store, '2.3000.8');
+    isAway = false;
+    await eventually(async () => (await known.read()).version === '2.3000.8');
+    isAway = true;
+    expect(await known.read()).to.include({ version: '2.3000.8', source: 'runtime' });
   });
 
   it('refused is refused for every process that has it, and for no other', async () => {

@@ -31,7 +31,9 @@ describe('the state of a device', () => {
 
   it('is empty for a device without requests', async () => {
     await giveDeviceBack(space.store, ownership);
-    expect(await read()).to.deep.equal({ isOwned: false, hasKeys: false, accountEpoch: 0, waitingMessages: 0 });
+    const { accountEpoch, ...state } = await read();
+    expect(state).to.deep.equal({ isOwned: false, hasKeys: false, waitingMessages: 0 });
+    expect(accountEpoch).to.be.above(0);
   });
 
   it('joins callers who ask for the same link, and starts again for another one', async () => {

@@ -2,8 +2,10 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { recordObserved } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { noteEnd } from '@gateway/store/devices/incidents/note-end';
+import { notePasskeyDemand } from '@gateway/store/devices/incidents/note-passkey-demand';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, forgetSession, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
@@ -23,8 +25,9 @@ const address = { workspace: 'main', device: 'phone-1' };
 /** Every step that writes what only the owner of a device may write. */
 const FENCED = [
   ...['answer-question', 'change-account', 'claim-recipient', 'commit-keys'],
-  ...['forget-names', 'forget-session', 'note-end', 'note-replaced', 'note-start', 'record-observed'],
+  ...['forget-names', 'forget-session', 'note-end', 'note-passkey-demand', 'note-replaced', 'note-start'],
   ...[
+    'record-observed',
     'record-received',
     'record-restriction',
     'record-results',
@@ -46,6 +49,7 @@ describe('an owner whose ownership has passed on', () => {
 
   before(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
     stale = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     await giveDeviceBack(space.store, stale);
     await takeDevice(space.store, address, { owner: 'b', ttlMs: 60_000 });
@@ -107,6 +111,7 @@ describe('an owner whose ownership has passed on', () => {
     'notes the end of a connection': () => noteEnd(space.store, stale, { wasOpen: { props: true }, end: 'spoken' }),
     'keeps what it received': () => recordReceived(space.store, stale, { message, nowMs: Date.now() }),
     'records a restriction': () => recordRestriction(space.store, stale, { kind: 'new_chat_cap', sinceMs: 1 }),
+    'notes that a passkey is asked for': () => notePasskeyDemand(space.store, stale, true),
     'counts how often it was replaced': () => noteReplaced(space.store, stale, Date.now()),
     'takes questions': () => takeQuestions(space.store, stale),
     'answers one': () => writeOwnerAnswer(space.store, stale, { id: 'q', part: 'taken', value: 'x' }),

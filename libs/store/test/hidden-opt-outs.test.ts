@@ -1,8 +1,8 @@
 import { LOG_START } from '@gateway/contracts/events/cursor';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { openEvents } from '@gateway/store/events/open-events';
 import { type LogPart, readLog } from '@gateway/store/events/read-log';
-import { renderEvents } from '@gateway/store/events/render-events';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { isOptedOut, joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import {
@@ -16,6 +16,7 @@ import {
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { renderEvents } from './support/render-events.js';
 
 const AT_MS = 1_763_000_000_000;
 const PHONE = '447700900001';
@@ -26,6 +27,7 @@ describe('opt-outs of people whose number is hidden', () => {
   let space: RedisSpace;
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, { workspace: 'main', device: 'default' });
   });
   afterEach(() => space.close());
 

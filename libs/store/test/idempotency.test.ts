@@ -1,6 +1,12 @@
+import { randomBytes } from 'node:crypto';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { sendKeys } from '@gateway/contracts/redis-keys';
+import { resealAll } from '@gateway/store/core/sealed-values';
+import { createStore } from '@gateway/store/core/store';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { openRedisSpace, type RedisSpace, readKeyRings } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
 const first = { workspace: 'main', device: 'first' };
@@ -12,6 +18,7 @@ describe('a key of a caller', () => {
   let space: RedisSpace;
   beforeEach(async () => {
     space = await openRedisSpace();
+    for (const device of [first, second]) await ensureDevice(space.store, device);
   });
   afterEach(() => space.close());
 
@@ -21,9 +28,9 @@ describe('a key of a caller', () => {
     if (found.kind !== 'free') throw new Error(found.kind);
     return found;
   }
-  const accept = (key: string, address = first) =>
+  const accept = (key: string, address = first, store = space.store) =>
     acceptSendOnce(
-      space.store,
+      store,
       address,
       {
         ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['4915112345670'] },
@@ -48,6 +55,26 @@ describe('a key of a caller', () => {
     expect(await find()).to.have.nested.property('first.answer.late', 1);
     await forgetRepeat(space.store, key, messageId);
     expect((await find()).kind).to.equal('free');
+  });
+
+  it('gives the same id again to the repeat of a send that Redis has lost, whichever encryption key is in front by then', async () => {
+    const { key } = await findFree();
+    const { contents, credentials } = readKeyRings(space.keySettings);
+    const added = { id: 'added', key: randomBytes(32) };
+    const rotated = createStore({
+      redis: space.store.redis,
+      space: space.store.space,
+      keyRings: { credentials, contents: [added, ...contents] },
+    });
+    const { messageId } = (await accept(key))!;
+    const lost = [key, ...Object.values(sendKeys(space.store.space, first, parseMessageId(messageId)!.tag))];
+    const again = async () => {
+      await space.store.redis.del(...lost);
+      return (await accept(key, first, rotated))!.messageId;
+    };
+    expect(await again()).to.equal(messageId);
+    await resealAll(rotated, { onProgress: () => {} });
+    expect(await again(), 'when all is encrypted with it').to.equal(messageId);
   });
 
   it('stays where its send lies when the default device is another one', async () => {

@@ -1,4 +1,5 @@
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { Store } from '@gateway/store/core/store';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import {
@@ -8,6 +9,7 @@ import {
   recordReceived,
 } from '@gateway/store/inbound/received-messages';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
 import { standIn } from '@gateway/testkit/stand-in';
 import { expect } from 'chai';
 import { KNOWN, OTHER, useOwnedDevice } from './support/use-owned-device.js';
@@ -42,6 +44,24 @@ describe('what people write to a device', () => {
     expect(await isOut(OTHER), 'that pair may be made up').to.equal(false);
     await hear('hello', { phone: OTHER, hiddenId: '5@lid' });
     expect(await isOut(OTHER), 'now the network says so').to.equal(true);
+  });
+
+  it('is written last: replicas are asked about the server that has it, while the bytes of the device are on their way', async () => {
+    const { run } = space.store;
+    const isOnItsWay = new Promise<never>(() => {});
+    const store: Store = {
+      ...space.store,
+      run: (name, ...rest) => (name === 'write-always' ? isOnItsWay : run(name, ...rest)),
+    };
+    const message = { platformId: 'ID', jid: '1@lid', text: 'hello', atMs: Date.now(), phone: KNOWN };
+    let isRecorded = false;
+    void recordIncoming(store, ownership, { message, nowMs: Date.now() }).then(() => {
+      isRecorded = true;
+    });
+    await eventually(() => isRecorded, { timeoutMs: 5_000 });
+    expect(await readInbound(space.store, address, { platformId: 'ID', nowMs: Date.now() })).to.include({
+      text: 'hello',
+    });
   });
 
   it('can be quoted for seven days', async () => {

@@ -13,8 +13,10 @@ describe('what the network is told has arrived', () => {
   let passedMs: number;
   let writes: number;
   let confirmed: string[];
+  let pauses: number[];
+  let told: string[];
   beforeEach(() => {
-    [replicas, passedMs, writes, confirmed] = [[], 0, 0, []];
+    [replicas, passedMs, writes, confirmed, pauses, told] = [[], 0, 0, [], [], []];
   });
 
   const unconfirmed = () => new GatewayError({ code: 'not_confirmed', message: 'no replica has it' });
@@ -27,7 +29,10 @@ describe('what the network is told has arrived', () => {
       if (answer) throw answer;
     };
     const clock = { nowMs: () => 1_000_000 + passedMs, monotonicMs: () => passedMs };
-    return keepSurely({ store: { ...space.store, confirmWrites }, ownership, clock }, write);
+    const logger = { warn: (line: string) => void told.push(line) };
+    const pause = async (ms: number) => void pauses.push(ms);
+    const deps = { store: { ...space.store, confirmWrites }, ownership, clock, logger, pause };
+    return keepSurely(deps, write);
   };
   const count = async () => ++writes;
   const failureOf = (work: Promise<unknown>) =>
@@ -47,12 +52,18 @@ describe('what the network is told has arrived', () => {
     expect(confirmed).to.have.length(3);
   });
 
-  it('is given up when they do not have it after twenty seconds, and not before', async () => {
+  it('is kept from the network for as long as they do not have it, written less and less often, and told of once', async () => {
     replicas = Array.from({ length: 9 }, unconfirmed);
-    expect(await failureOf(keep(count, PATIENCE_MS / 2))).to.include({ code: 'not_confirmed' });
-    expect(writes).to.equal(2);
+    expect(await keep(count, 60_000)).to.deep.equal({ result: 10, isRepeat: true });
+    expect(told).to.deep.equal(['replicas have not confirmed what arrived: the network is not told yet']);
+    expect(pauses.slice(0, 3)).to.deep.equal([250, 500, 1_000]);
+    expect(pauses.at(-1)).to.equal(10_000);
+  });
+
+  it('is not told of where they have it within twenty seconds', async () => {
     replicas = [unconfirmed()];
-    expect(await keep(count, PATIENCE_MS - 1)).to.deep.equal({ result: 4, isRepeat: true });
+    await keep(count, PATIENCE_MS - 1);
+    expect(told).to.deep.equal([]);
   });
 
   for (const [name, error] of [

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, SendsFullError } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, recordResults } from '@gateway/store/sends/change-send';
@@ -21,6 +22,7 @@ describe('what the sends of one token take', () => {
   let ownership: Ownership;
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
     ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
   });
   afterEach(() => space.close());
@@ -181,5 +183,13 @@ describe('what the sends of one token take', () => {
     expect(`${later} ${await bookedBytes()}`).to.equal(entries[0]);
     expect(await bookedBytes()).to.be.within((await bytesOfSends()) + 100, (await bytesOfSends()) + 500);
     for (const name of Object.values(book())) expect(await redis.pttl(name)).to.be.above(8 * 24 * HOUR_MS);
+  });
+
+  it('is counted until the last of it is gone: what comes later puts the end of the counts off', async () => {
+    const { redis } = space.store;
+    await sent({ text: 'x' });
+    for (const name of Object.values(book())) await redis.pexpire(name, 8 * 24 * HOUR_MS);
+    await sent({ text: 'x' });
+    for (const name of Object.values(book())) expect(await redis.pttl(name), name).to.be.above(9 * 24 * HOUR_MS);
   });
 });

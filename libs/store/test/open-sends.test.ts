@@ -1,4 +1,5 @@
 import type { Priority } from '@gateway/contracts/jobs';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend } from '@gateway/store/sends/change-send';
 import { findClosed, listOpenSends, type OpenPlace, pageOpenSends } from '@gateway/store/sends/open-sends';
@@ -11,6 +12,7 @@ describe('the open sends of a device', () => {
   let space: RedisSpace;
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
   });
   afterEach(() => space.close());
 

@@ -1,4 +1,5 @@
 import { createLogger } from '@gateway/runtime/logs/logger';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
@@ -46,6 +47,7 @@ describe('joining the names of people who opted out', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, { workspace: 'main', device: 'default' });
     joins = new OptOutJoins({ store: space.store, ownership, logger, firstPauseMs: 1 });
     const atMs = Date.now();
     await Promise.all(PEOPLE.map(({ hiddenId }) => recordStop(space.store, 'main', { hiddenId, atMs })));

@@ -1,4 +1,5 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { GatewayError } from '@gateway/runtime/errors';
 import { describeOptOut } from '@gateway/store/workspace/describe-opt-out';
 import {
   addOptOuts,
@@ -94,6 +95,22 @@ describe('the list of those who opted out', () => {
     expect(await count()).to.equal(1);
     await remove('447700900002');
     expect(await listAll(10)).to.deep.equal([[]]);
+  });
+
+  it('says that a person is not on it, or came off it, only when replicas know that, however often it is asked', async () => {
+    let hasReplicas = true;
+    const confirmWrites = async () => {
+      if (!hasReplicas) throw new GatewayError({ code: 'not_confirmed', message: 'no replica has it' });
+    };
+    const store = { ...space.store, confirmWrites };
+    const answerTo = (number: string) => removeOptOut(store, 'main', number).catch(({ code }: GatewayError) => code);
+    await add(['447700900001', '12@lid']);
+    hasReplicas = false;
+    for (const number of ['447700900001', '12@lid', '447700900001', '12@lid', '447700900002'])
+      expect(await answerTo(number), number).to.equal('not_confirmed');
+    expect(await count()).to.equal(0);
+    hasReplicas = true;
+    for (const number of ['447700900001', '12@lid', '447700900002']) expect(await answerTo(number)).to.equal(false);
   });
 
   it('lets people take back what they asked for before, and not what an operator decided', async () => {

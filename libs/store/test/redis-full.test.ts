@@ -14,6 +14,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import { countKeyUse } from '@gateway/store/core/sealed-values';
 import { checkSchema } from '@gateway/store/core/store';
+import { readDefaultDevice, setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import {
   cancelLink,
   readDeviceState,
@@ -21,17 +22,10 @@ import {
   requestLink,
   requestUnlink,
 } from '@gateway/store/devices/device-state';
-import {
-  ensureDevice,
-  notePasskeyDemand,
-  readDefaultDevice,
-  readDevice,
-  renameDevice,
-  setDefaultDevice,
-  setPace,
-} from '@gateway/store/devices/devices';
+import { ensureDevice, readDevice, renameDevice, setPace } from '@gateway/store/devices/devices';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { noteEnd } from '@gateway/store/devices/incidents/note-end';
+import { notePasskeyDemand } from '@gateway/store/devices/incidents/note-passkey-demand';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, findUnusedKeys, forgetSession, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import {
@@ -40,12 +34,13 @@ import {
   takeQuestions,
   writeOwnerAnswer,
 } from '@gateway/store/devices/questions/owner-questions';
-import { removeDevice } from '@gateway/store/devices/remove-device';
+import { removeDevice } from '@gateway/store/devices/removing/remove-device';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { closeUnwanted } from '@gateway/store/events/close-unwanted';
 import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { openEvents } from '@gateway/store/events/open-events';
+import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
+import { noteReading } from '@gateway/store/events/read-log';
 import { boundLog, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
@@ -56,6 +51,7 @@ import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { forgetReceivedFrom } from '@gateway/store/inbound/received-messages';
 import { countRequestOfAddress, countRequestOfToken } from '@gateway/store/limits/count-request';
+import { takeBacklog } from '@gateway/store/limits/take-backlog';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { cancelSend, claimRecipient, forgetRecipient, takePace } from '@gateway/store/sends/change-send';
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
@@ -126,8 +122,7 @@ describe('a full Redis', () => {
     expect((await readSend(store, address, list.messageId))?.counts).to.include({ queued: 0, read: 3 });
     expect(await cancelSend(store, address, cancelled.messageId)).to.deep.equal({ cancelled: 3 });
     const due = shardKeys(store.space, shardOf(address)).due;
-    const entry = `${nameOfDevice(address)}/${expired.tag}`;
-    await store.redis.zrem(due, entry);
+    await store.redis.zrem(due, `${nameOfDevice(address)}/${expired.tag}`);
     const mended: number[] = [];
     for await (const count of mendDue(store, shardOf(address), Date.now())) mended.push(count);
     expect(mended.reduce((sum, count) => sum + count)).to.equal(1);
@@ -260,7 +255,7 @@ describe('a full Redis', () => {
     expect(await noteStart(store, ownership)).to.equal(1);
     await noteEnded(store, ownership);
     expect(await noteReplaced(store, ownership, Date.now())).to.equal('once');
-    await notePasskeyDemand(store, address, true);
+    await notePasskeyDemand(store, ownership, true);
     expect(await requestUnlink(store, address, { attemptId: 'two' })).to.deep.equal({
       outcome: 'requested',
       attemptId: 'two',
@@ -283,6 +278,7 @@ describe('a full Redis', () => {
     expect(full).to.include({ workspace: 'main', shard });
     expect(await relayOutbox(store, full!)).to.be.above(0);
     expect(await boundLog(store, 'main', 1)).to.equal(true);
+    expect(await noteReading(store, 'main')).to.equal(true);
     expect(await closeUnwanted(store, 'main', Date.now() + 8 * 24 * HOUR_MS)).to.equal(true);
     await openEvents(store, 'main');
   });
@@ -340,7 +336,7 @@ describe('a full Redis', () => {
     const pace = { messagesPerMinute: 1, burst: 1, jitter: 0 };
     await setPace(store, device, pace);
     expect(await readDevice(store, device)).to.deep.include({ displayName: 'new', pace });
-    await setDefaultDevice(store, 'main', 'new');
+    await setDefaultDevice(store, { workspace: 'main', device: 'new' });
     expect(await readDefaultDevice(store, 'main')).to.equal('new');
     await renameDevice(store, device, 'Shop');
     expect(await removeDevice(store, device)).to.equal('removed');
@@ -355,17 +351,20 @@ describe('a full Redis', () => {
     if (webhook === 'full') throw new Error('full');
     await fill();
     const repeat = { owner: 't', callersKey: 'new', address };
+    // What is there, for a set of holders.
+    const { devices } = workspaceKeys(store.space, 'main');
     const attempts: Record<string, () => Promise<unknown>> = {
       'count-address': () => countRequestOfAddress(store, `${redis.space.prefix}:limit`),
       'create-webhook': () => createWebhook(store, 'main', made),
       'accept-send': () => accept(),
       'replay-webhook': () =>
         replayWebhook(store, { workspace: 'main', id: webhook.id }, { afterMs: 1, beforeMs: 2 }, 3),
+      'take-backlog': () => takeBacklog(store, { workspace: 'main', messages: 1, room: 2, knownAtMs: 1, nowMs: 1 }),
       'ask-owner': () => askOwner(store, address, { id: 'new', question: { kind: 'session' } }),
       'place-repeat': () => findRepeat(store, { ...repeat, isBound: false }),
       'close-repeat': () => store.run('close-repeat', [`${redis.space.prefix}:{x}:closed`], [HOUR_MS]),
       'write-chunk': () =>
-        store.run('write-chunk', [`${redis.space.prefix}:{x}:chunk`], ['bytes', Date.now() + HOUR_MS]),
+        store.run('write-chunk', [`${redis.space.prefix}:{main}:chunk`, devices], ['bytes', Date.now() + HOUR_MS]),
       'reserve-blob': () =>
         putBlob(store, 'main', { bytes: Buffer.from('file'), nowMs: Date.now(), quotaBytes: 1_000 }),
     };
@@ -385,11 +384,10 @@ describe('a full Redis', () => {
   });
 
   it('was tried with every script: those that run when it is full, and those that must not', async () => {
-    const scripts = await allScripts();
-    const named = (whenFull: 'runs' | 'refused') =>
-      scripts.filter((script) => script.whenFull === whenFull).map(({ name }) => name);
+    const all = await allScripts();
+    const named = (when: string) => all.filter(({ whenFull }) => whenFull === when).map(({ name }) => name);
     const untried = named('runs').filter((name) => !ran.has(name));
-    expect(untried, 'a new script belongs into one of the tests above').to.deep.equal([]);
+    expect(untried, 'a new script belongs into a test above').to.deep.equal([]);
     expect(named('refused').sort()).to.deep.equal(REFUSED);
     expect(REFUSED.filter((name) => ran.has(name))).to.deep.equal([]);
   });

@@ -40,7 +40,11 @@ describe('changing keys', () => {
   beforeEach(async () => {
     space = await openRedisSpace();
     const storeWith = (...keys: (typeof OLD)[]) =>
-      createStore({ ...space.store, keyRings: { credentials: keys, contents: keys } });
+      createStore({
+        redis: space.store.redis,
+        space: space.store.space,
+        keyRings: { credentials: keys, contents: keys },
+      });
     [old, both, last] = [storeWith(OLD), storeWith(NEW, OLD), storeWith(NEW)];
     ownership = (await takeDevice(old, address, { owner: 'a', ttlMs: 60_000 }))!;
   });

@@ -3,6 +3,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { readDeviceState } from '@gateway/store/devices/device-state';
+import { ensureDevice, readAccountEpoch } from '@gateway/store/devices/devices';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
@@ -25,6 +26,7 @@ describe('the rules of a send', () => {
   let nowMs: number;
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
     ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     nowMs = Date.now();
   });
@@ -234,7 +236,8 @@ describe('the rules of a send', () => {
 
   it('never takes the place of another send', async () => {
     const { messageId, tag } = await accept();
-    const again = ['msg_other', 0, nowMs, 'packed', 'sealed', nowMs, nowMs, '', '', '', 0, 't', 0, 0, 1];
+    const epoch = await readAccountEpoch(space.store, address);
+    const again = ['msg_other', epoch, nowMs, 'packed', 'sealed', nowMs, nowMs, '', '', '', 0, 't', 0, 0, 1];
     const { base, openSends, backlog, keptSends, device: ofDevice, owner } = device();
     const kept = [
       openSends,

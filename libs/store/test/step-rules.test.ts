@@ -57,12 +57,25 @@ describe('a step in Redis', () => {
     const [reply, operator] = [100 * 8, 100 * 8 + 1];
     await redis().hset(key('bucket'), { a: reply, b: operator, c: 300 * 8 });
     const people = ['a', 'b', 'c'].flatMap((field) => [1, 0, field]);
-    await run('add-opt-outs', ['count', 'buckets', 'log', 'bucket'], [1, 200 * 8, 1_000, ...people]);
+    await run('add-opt-outs', ['count', 'buckets', 'log', 'sign', 'bucket'], ['1', 1, 200 * 8, 1_000, ...people]);
     expect(await redis().hgetall(key('bucket'))).to.deep.equal({ a: '1600', b: '801', c: '2400' });
   });
 
+  it('counts what is taken of a backlog since the moment of which its room is known, for ten seconds', async () => {
+    const take = (messages: number, room: number, knownAtMs: number, nowMs: number) =>
+      run('take-backlog', ['taken'], [messages, room, knownAtMs, nowMs, 100]);
+    expect(await take(6, 10, 1_000, 1_050)).to.equal(1);
+    expect(await take(5, 10, 1_000, 1_060), 'more than is left').to.equal(0);
+    expect(await take(4, 10, 1_000, 1_999)).to.equal(1);
+    expect(await take(1, 10, 1_000, 2_000)).to.equal(0);
+    expect(await take(6, 10, 1_500, 2_000), 'it knows of the first six').to.equal(1);
+    expect(await take(1, 1, 2_100, 12_400)).to.equal(1);
+    expect(await redis().hgetall(key('taken')), 'older ones go').to.deep.equal({ 124: '1' });
+  });
+
   it('says that a blob is to be written again when a piece of it is missing', async () => {
-    const names = ['blobs', 'sizes', 'bytes', 'holders', 'chunk-0', 'chunk-1'];
+    await redis().hset(key('short-ids'), 'short', 'device');
+    const names = ['short-ids', 'blobs', 'sizes', 'bytes', 'holders', 'chunk-0', 'chunk-1'];
     const reserve = () => run('reserve-blob', names, ['hash', 10, 'holder', Date.now(), Date.now() + 60_000, 100]);
     await redis().mset(key('chunk-0'), 'x', key('chunk-1'), 'y');
     expect(await reserve()).to.equal('kept');

@@ -28,6 +28,7 @@ describe('a survey of the installation', () => {
   const device = (name: string, workspace = 'main') => ({ workspace, device: name });
 
   async function accept(at: ReturnType<typeof device>, { finishAtMs = NOW_MS + 1, parts = 1 } = {}) {
+    await ensureDevice(space.store, at);
     const { messageId } = await acceptSend(space.store, at, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts, owner: 't', requestId: 'r' },
       ...{ recipients: ['4915112345670', '4915112345671'], nowMs: NOW_MS, expiresAtMs: NOW_MS + 3_600_000, finishAtMs },

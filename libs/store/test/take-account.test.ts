@@ -59,10 +59,25 @@ describe('the account of a device', () => {
     expect(await readDevice(space.store, address)).to.include({ account: KNOWN, accountSinceMs: nowMs });
   });
 
-  it('has no epoch in the sends of a device while it is the first', async () => {
+  it('has the epoch of a new device while it is the first, and 0 in one that was made before such were random', async () => {
+    const accountEpoch = await readEpoch();
     await take(KNOWN);
-    expect(await readEpoch()).to.equal(0);
+    expect(await readEpoch()).to.equal(accountEpoch);
+    expect(await readSend(space.store, address, await accept())).to.include({ accountEpoch });
+    await space.store.redis.hdel(deviceKeys(space.store.space, address).device, 'accountEpoch');
+    await ensureDevice(space.store, address);
     expect(await readSend(space.store, address, await accept())).to.include({ accountEpoch: 0 });
+  });
+
+  it('is not that of a device of the same name which is made when this one has gone, with the workspace', async () => {
+    const accountEpoch = await readEpoch();
+    const { device } = deviceKeys(space.store.space, address);
+    await space.store.redis.del(device);
+    const late = (epoch: number) => accept(epoch).catch((thrown: unknown) => thrown);
+    for (const epoch of [0, accountEpoch]) expect(await late(epoch)).to.be.instanceOf(OtherAccountError);
+    await ensureDevice(space.store, address);
+    for (const epoch of [0, accountEpoch]) expect(await late(epoch)).to.be.instanceOf(OtherAccountError);
+    expect(await listOpenSends(space.store, address)).to.deep.equal([]);
   });
 
   it('sends nothing that was meant to come from another', async () => {

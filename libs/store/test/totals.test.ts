@@ -1,6 +1,7 @@
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import type { RecipientStatus } from '@gateway/contracts/sends/statuses';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, recordResults, recordResultsOfSends } from '@gateway/store/sends/change-send';
@@ -17,6 +18,7 @@ describe('the totals of recipients', () => {
   let ownership: Ownership;
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
     ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
   });
   afterEach(() => space.close());
@@ -41,7 +43,9 @@ describe('the totals of recipients', () => {
 
   it('are those of all devices and workspaces, by kind', async () => {
     await accept(3);
-    await accept(2, { at: { workspace: 'other', device: 'phone-2' } });
+    const at = { workspace: 'other', device: 'phone-2' };
+    await ensureDevice(space.store, at);
+    await accept(2, { at });
     await accept(1, { kind: 'otp' });
     const { text, otp, media } = await totals();
     expect([text.now, otp.now, media.now]).to.deep.equal([some({ queued: 5 }), some({ queued: 1 }), NONE]);

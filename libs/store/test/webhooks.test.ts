@@ -1,7 +1,9 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { makeWebhookSecret, schemeOf } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
+import type { Store } from '@gateway/store/core/store';
 import { EventBells, ringEventBell } from '@gateway/store/events/event-bells';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
 import { forgetInAttempts, listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import {
@@ -105,6 +107,28 @@ describe('the webhooks of a workspace', () => {
     expect(moved.settings.description).to.equal('shop');
   });
 
+  it('go on as they are when they are given the place or the headers that they have, also again and again', async () => {
+    const id = await createActive();
+    const target = { url: URL, headers: { 'x-shop': 'one', authorization: 'two' } };
+    await changeWebhook(space.store, 'main', id, { target });
+    await set(id, { ...failingSince(5), verifiedAtMs: 7 });
+    const before = await read(id);
+    const { authorization, ...others } = target.headers;
+    for (const same of [{ url: URL }, target, { headers: { authorization, ...others } }]) {
+      const changed = await changeWebhook(space.store, 'main', id, { target: same, settings: { description: '' } });
+      expect(changed).to.deep.equal(before);
+    }
+    const described = await changeWebhook(space.store, 'main', id, { target, settings: { description: 'shop' } });
+    expect(described).to.include({ status: 'failing', verifiedAtMs: 7, failingSinceMs: 5 });
+    expect(described!.settings.description).to.equal('shop');
+    for (const headers of [{}, { ...target.headers, authorization: 'three' }]) {
+      await set(id, { ...failingSince(5), verifiedAtMs: 7 });
+      const changed = (await changeWebhook(space.store, 'main', id, { target: { headers } }))!;
+      expect(changed).to.include({ status: 'unverified' });
+      expect(changed).not.to.have.any.keys('verifiedAtMs', 'failingSinceMs');
+    }
+  });
+
   it('stay paused at another place, and must then pass their test', async () => {
     const id = await createActive();
     await pauseWebhook(space.store, 'main', id);
@@ -125,6 +149,34 @@ describe('the webhooks of a workspace', () => {
     await set(id, failingSince(5));
     const { revision } = await read(id);
     expect(await resumeWebhook(space.store, 'main', id)).to.include({ status: 'failing', revision });
+  });
+
+  it('say that something is done only when replicas have it, also if nothing was left to do', async () => {
+    const id = await createActive();
+    const attempt = { webhookId: 'evt_test', atMs: 1_000, tookMs: 5, status: 200, error: null, answer: '' };
+    const { revision } = await read(id);
+    const store: Store = {
+      ...space.store,
+      confirmWrites: async (key) => {
+        expect(key).to.include('{main}');
+        throw new Error('not confirmed');
+      },
+    };
+    const deeds: Record<string, () => Promise<unknown>> = {
+      pause: () => pauseWebhook(store, 'main', id),
+      resume: () => resumeWebhook(store, 'main', id),
+      change: () => changeWebhook(store, 'main', id, { target: { url: 'https://example.org/' } }),
+      test: () => recordAttempt(store, 'main', id, { attempt, verifiesRevision: revision }),
+      rotate: () => rotateSecret(store, 'main', id, { overlapHours: 1, nowMs: 1_000 }),
+      replay: () => replayWebhook(store, { workspace: 'main', id }, { afterMs: 1, beforeMs: 2 }, 3),
+      delete: () => deleteWebhook(store, 'main', id),
+    };
+    for (const [name, deed] of Object.entries(deeds)) {
+      for (const time of ['first', 'once more']) {
+        const outcome = await deed().then(String, (error: Error) => error.message);
+        expect(outcome, `${name}, ${time}`).to.equal('not confirmed');
+      }
+    }
   });
 
   it('sign with the old secret beside the new one for a time, and with no older one', async () => {

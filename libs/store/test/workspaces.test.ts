@@ -1,5 +1,6 @@
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
 import { putBlob } from '@gateway/store/blobs/blobs';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { createApiToken, findWorkspacesOfTokens } from '@gateway/store/workspace/api-tokens';
 import { createWorkspace, hasWorkspace, listWorkspaces } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -37,6 +38,7 @@ describe('workspaces in the store', () => {
     const [bytes, quotaBytes, nowMs] = [Buffer.alloc(1_000, 7), 1_500, Date.now()];
     const put = async (workspace: string, file: Buffer) =>
       (await putBlob(space.store, workspace, { bytes: file, quotaBytes, nowMs })).kind;
+    for (const workspace of ['shop', 'other']) await ensureDevice(space.store, { workspace, device: 'default' });
     expect(await put('shop', bytes)).to.equal('stored');
     expect(await put('shop', bytes.subarray(1))).to.equal('full');
     expect(await put('other', bytes)).to.equal('stored');

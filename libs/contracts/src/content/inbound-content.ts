@@ -1,3 +1,5 @@
+import type { MessageId } from '../ids.js';
+
 /** A file that a person sent, as far as it is needed to fetch it later. Hashes and keys in base64. */
 export interface InboundMedia {
   /** Where the network keeps it, below the name of a file server. */
@@ -18,9 +20,12 @@ export interface InboundMedia {
   filename?: string;
 }
 
-/** A message that another is about: its id at the network. */
+/** A message that another is about. */
 export interface MessageReference {
+  /** At the network. */
   platformId: string;
+  /** Of the send, if it is a message of ours. */
+  messageId?: MessageId;
 }
 
 export interface InboundContact {

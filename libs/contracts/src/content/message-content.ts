@@ -1,10 +1,9 @@
-import type Joi from 'joi';
 import type { SendTag } from '../ids.js';
 import { type MediaContent, type MediaUpload, mediaContentSchema } from './media-content.js';
-import { type TextContent, textContentSchema } from './text-content.js';
+import { isTextContent, type TextContent } from './text-content.js';
 
 /**
- * The kinds of content. A new one is a file beside this one, a line here, in `SCHEMAS` and in `KIND_CODES`, and an entry in each
+ * The kinds of content. A new one is a file beside this one, a line here, in `IS_WHOLE` and in `KIND_CODES`, and an entry in each
  * table that does not compile without it: `CONTENT_INPUTS` (services/api, how it is requested), `WIRE` (libs/messenger, how it goes
  * out), and its name in the texts of the console. The simulator, which shares nothing with the gateway, says of what it does not
  * know how it is called on the wire; `phones/read-content.ts` can tell more.
@@ -18,16 +17,17 @@ export type ContentKind = keyof Contents;
 /** Content of a send, the same for all its recipients; stored once, encrypted. */
 export type MessageContent = Contents[ContentKind];
 
-const SCHEMAS: { [Kind in ContentKind]: Joi.ObjectSchema<Contents[Kind]> } = {
-  text: textContentSchema,
-  media: mediaContentSchema,
+/** Whether something stored has all that its kind needs, whatever a later version adds. */
+const IS_WHOLE: { [Kind in ContentKind]: (stored: object) => boolean } = {
+  text: isTextContent,
+  media: (stored) => !mediaContentSchema.validate(stored, { allowUnknown: true, convert: false }).error,
 };
 
 /** Whether something stored is content that this version knows. */
 export function isMessageContent(stored: unknown): stored is MessageContent {
-  const kind = String((stored as { kind?: unknown } | null | undefined)?.kind);
-  if (!Object.hasOwn(SCHEMAS, kind)) return false;
-  return !SCHEMAS[kind as ContentKind].validate(stored, { allowUnknown: true, convert: false }).error;
+  const kind = (stored as { kind?: unknown } | null | undefined)?.kind;
+  if (typeof kind !== 'string' || !Object.hasOwn(IS_WHOLE, kind)) return false;
+  return IS_WHOLE[kind as ContentKind](stored as object);
 }
 
 /** A message that is ready to be sent: files are already uploaded. */

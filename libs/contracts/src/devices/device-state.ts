@@ -105,6 +105,12 @@ export function askedPauseEndMs(observed: ObservedState | undefined): number {
   return observed?.reason && asksPause(observed.reason) ? (observed.notBeforeMs ?? 0) : 0;
 }
 
+/** When the next login is allowed, in ms since 1970, as the last owner stored it for this request of the user; 0 at once. */
+export function nextLoginMs(desired: DesiredState, observed: ObservedState | undefined): number {
+  if (observed?.status !== 'connecting' || observed.attemptId !== desired.attemptId) return 0;
+  return observed.notBeforeMs ?? 0;
+}
+
 /**
  * The one place that computes a device's status, from the wanted state, the observed state, and whether a process
  * owns it. A `connected` without an owner is stale: it died. `hasSender`: some sender lives that could be the next.

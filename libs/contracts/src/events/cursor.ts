@@ -8,6 +8,8 @@ export interface LogPlace {
 
 export const LOG_START: LogPlace = { entry: '0-0', offset: 0 };
 
+/** Of entries of one millisecond: more than there can be. */
+const MAX_NUMBER = 9_999_999_999;
 const CURSOR = /^(\d{1,15}-\d{1,10})(?:\.(\d{1,5}))?$/;
 
 /** `undefined` for what is no cursor. `0` is the start. */
@@ -34,6 +36,12 @@ export function comparePlaces(one: LogPlace, other: LogPlace): number {
 /** Of texts that are cursors. */
 export function compareCursors(one: string, other: string): number {
   return comparePlaces(parseCursor(one)!, parseCursor(other)!);
+}
+
+/** No entry lies between the two. */
+export function entryBefore(id: string): string {
+  const [ms, number] = id.split('-').map(Number) as [number, number];
+  return number > 0 ? `${ms}-${number - 1}` : `${Math.max(ms - 1, 0)}-${MAX_NUMBER}`;
 }
 
 export function entryAfter(id: string): string {

@@ -23,8 +23,11 @@ const HEAD_BYTES = 8;
 /** Of the byte of a place; a device's name is shorter than 64. */
 export const PLACE = { lists: 128, ofSend: 64 } as const;
 
-/** 16 MB of small entries: then no more are taken in, and it is counted how many are missing. */
+/** With as many entries, or bytes, an outbox takes no more in, and it is counted how many are missing. */
 export const OUTBOX_ENTRIES = 200_000;
+export const OUTBOX_BYTES = 16 * 1024 * 1024;
+/** How many bytes it has is looked at once in as many entries. */
+export const OUTBOX_WEIGHED_EVERY = 256;
 
 /** How long a workspace's log goes back, and how large it gets. */
 export const EVENT_LOG = { keptMs: LIMITS.sendRetentionSeconds * 1000, bytes: 256 * 1024 * 1024 } as const;
@@ -98,9 +101,22 @@ const toPerson = (field: string) => (field.startsWith('-') ? `${field.slice(1)}@
 /** Throws for an entry of another version, or one that is cut off. */
 export function readEntry(bytes: Buffer): EventEntry {
   const read = new Reader(bytes);
-  const entry: EventEntry = { ...readHead(read), parts: [] };
+  const entry = readHead(read);
   while (!read.isAtEnd) entry.parts.push(readPart(read));
   return entry;
+}
+
+/** Of an entry what it takes to know whether its time has come. */
+export interface EntryOutline extends Pick<EventEntry, 'class' | 'atMs'> {
+  /** Of recipients; `undefined` if it tells of anything else, too. */
+  changes: number | undefined;
+}
+
+/** Of many entries, again and again: nothing is made of what they tell. */
+export function outlineOf(bytes: Buffer): EntryOutline {
+  const read = new Reader(bytes);
+  const { class: kind, atMs } = readHead(read);
+  return { class: kind, atMs, changes: countChanges(read) };
 }
 
 /**
@@ -122,20 +138,27 @@ export function mayWait(bytes: Buffer): boolean {
   return bytes[0] === EVENT_ENTRY_VERSION && (bytes[HEAD_BYTES - 1]! & PLACE.lists) !== 0;
 }
 
-function readHead(read: Reader): Omit<EventEntry, 'parts'> {
+/** An entry without its parts. */
+function readHead(read: Reader): EventEntry {
   const version = read.number(1);
   if (!READ_ENTRY_VERSIONS.includes(version)) throw new Error(`an event of version ${version}`);
   if (version === FORMER_VERSION) return readFormerHead(read);
   const [atMs, place] = [read.number(6), read.number(1)];
   const device = read.bytes(place % PLACE.ofSend).toString();
   const tag = place & PLACE.ofSend ? read.bytes(TAG_BYTES).toString('hex').slice(1) : undefined;
-  return { class: place & PLACE.lists ? 'lists' : 'prompt', atMs, ...(device && { device }), ...(tag && { tag }) };
+  return headOf({ class: place & PLACE.lists ? 'lists' : 'prompt', atMs, parts: [] }, device, tag);
 }
 
-function readFormerHead(read: Reader): Omit<EventEntry, 'parts'> {
+function readFormerHead(read: Reader): EventEntry {
   const [kind, atMs] = [EVENT_CLASSES[read.number(1)] ?? 'prompt', read.number(6)];
   const [device, tag] = read.text().split('/');
-  return { class: kind, atMs, ...(device && { device }), ...(tag && { tag }) };
+  return headOf({ class: kind, atMs, parts: [] }, device, tag);
+}
+
+function headOf(entry: EventEntry, device?: DeviceId, tag?: SendTag): EventEntry {
+  if (device) entry.device = device;
+  if (tag) entry.tag = tag;
+  return entry;
 }
 
 /** 13 hex digits, behind four bits that are empty. */
@@ -183,6 +206,26 @@ function readPart(read: Reader): EventPart {
     default:
       throw new Error(`an event with a part ${kind}`);
   }
+}
+
+function countChanges(read: Reader): number | undefined {
+  let count = 0;
+  while (!read.isAtEnd) {
+    const kind = read.number(1);
+    if (kind === PARTS.change) count += passChanges(read, 1);
+    else if (kind === PARTS.changes) count += passChanges(read, read.number(2));
+    else if (kind === PARTS.moved) count += readMoved(read).length;
+    else return undefined;
+  }
+  return count;
+}
+
+function passChanges(read: Reader, count: number): number {
+  for (let i = 0; i < count; i++) {
+    read.number(2);
+    if (read.number(1) >= WITH_ERROR) read.number(2);
+  }
+  return count;
 }
 
 function readChange(read: Reader): RecipientChange {

@@ -7,19 +7,18 @@ import { RECIPIENT_STATUSES } from '../sends/statuses.js';
 
 /** What becomes of a recipient, in names of events. */
 const OUTCOMES = RECIPIENT_STATUSES.filter((status) => status !== 'queued');
-const OTP_OUTCOMES = OUTCOMES.filter((status) => status !== 'cancelled');
 
 /** One request per recipient: only for those who name them. */
 const MESSAGE_TYPES = OUTCOMES.map((status) => `message.${status}`);
 /** Told to all who want events, unless they choose others. */
 export const DEFAULT_TYPES: readonly string[] = [
   ...['messages.updated', 'send.finished', 'message.received'],
-  ...OTP_OUTCOMES.map((status) => `otp.${status}`),
+  ...OUTCOMES.map((status) => `otp.${status}`),
   ...['device.connected', 'device.interrupted', 'device.disconnected', 'device.restricted', 'device.unrestricted'],
   ...['optout.added', 'optout.removed', 'events.gap'],
   ...['webhook.test', 'webhook.failing', 'webhook.recovered', 'webhook.disabled'],
 ];
-export const EVENT_TYPES: readonly string[] = [...DEFAULT_TYPES, ...MESSAGE_TYPES, 'otp.cancelled'];
+export const EVENT_TYPES: readonly string[] = [...DEFAULT_TYPES, ...MESSAGE_TYPES];
 
 export interface GatewayEvent {
   id: string;
@@ -80,7 +79,12 @@ const change = Joi.object({
 const counts = Joi.object(
   Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, Joi.number().integer().min(0).required()])),
 );
-const reference = Joi.object({ platformMessageId: platformId.required(), messageId: Joi.string() });
+const reference = Joi.object({
+  platformMessageId: platformId.required(),
+  messageId: Joi.string().description(
+    'Of the send, if it is a message of this device whose send was kept when this came.',
+  ),
+});
 const media = Joi.object({
   id: Joi.string().required(),
   mimeType: Joi.string().required(),

@@ -23,6 +23,8 @@ import {
 
 const HEAD_AT = offsetsOf(HEAD_LAYOUT);
 const RESULT_AT = offsetsOf(RESULT_LAYOUT);
+const KINDS = namesByCode(KIND_CODES);
+const PRIORITY_NAMES = namesByCode(PRIORITIES);
 
 export interface SendHead {
   state: SendState;
@@ -55,35 +57,43 @@ interface NewPackedSend extends Pick<SendHead, 'state' | 'kind' | 'priority' | '
 /** All recipients are queued, and no owner has worked on them. Throws for a text of more than 255 bytes. */
 export function packSend(send: NewPackedSend): Buffer {
   const { recipients, nowMs } = send;
-  const { trace } = send.texts;
-  const texts = Buffer.concat([
-    ...TEXT_FIELDS.flatMap((field) => packText(field, send.texts[field])),
-    ...(trace ? packText('trace', trace) : []),
-  ]);
   const total = recipients.length;
-  const packed = Buffer.alloc(HEAD_BYTES + total * PLACE_BYTES + texts.length);
-  const head: Partial<Record<HeadField, number>> = {
-    version: RECORD_VERSION,
-    ...{ state: SEND_STATES.indexOf(send.state), kind: KIND_CODES[send.kind] },
-    ...{ priority: PRIORITIES[send.priority], parts: send.parts, total, queued: total },
-    ...{ createdAt: nowMs, expiresAt: send.expiresAtMs, accountEpoch: send.accountEpoch, textBytes: texts.length },
-  };
-  for (const [field, value] of Object.entries(head) as [HeadField, number][]) {
-    packed.writeUIntBE(value, HEAD_AT[field], HEAD_LAYOUT[field]);
-  }
+  const texts = textsOf(send.texts);
+  const textBytes = texts.reduce((sum, text) => sum + 1 + Buffer.byteLength(text), 0);
+  const packed = Buffer.alloc(HEAD_BYTES + total * PLACE_BYTES + textBytes);
+  const write = (field: HeadField, value: number) => packed.writeUIntBE(value, HEAD_AT[field], HEAD_LAYOUT[field]);
+  write('version', RECORD_VERSION);
+  write('state', SEND_STATES.indexOf(send.state));
+  write('kind', KIND_CODES[send.kind]);
+  write('priority', PRIORITIES[send.priority]);
+  write('parts', send.parts);
+  write('total', total);
+  write('queued', total);
+  write('createdAt', nowMs);
+  write('expiresAt', send.expiresAtMs);
+  write('accountEpoch', send.accountEpoch);
+  write('textBytes', textBytes);
   recipients.forEach((number, index) => {
     const at = HEAD_BYTES + index * PLACE_BYTES;
     packed.writeBigUInt64BE(BigInt(number), at);
     packed.writeUIntBE(nowMs, at + RECIPIENT_BYTES + RESULT_AT.at, RESULT_LAYOUT.at);
   });
-  texts.copy(packed, packed.length - texts.length);
+  let at = packed.length - textBytes;
+  for (const text of texts) {
+    const bytes = packed.write(text, at + 1);
+    packed[at] = bytes;
+    at += 1 + bytes;
+  }
   return packed;
 }
 
-function packText(field: keyof SendTexts, text: string): [Buffer, Buffer] {
-  const bytes = Buffer.from(text);
-  if (bytes.length > 255) throw new Error(`${field} of a send is too long: ${bytes.length} bytes`);
-  return [Buffer.of(bytes.length), bytes];
+function textsOf(texts: SendTexts): string[] {
+  const fields: (keyof SendTexts)[] = texts.trace ? [...TEXT_FIELDS, 'trace'] : [...TEXT_FIELDS];
+  for (const field of fields) {
+    const bytes = Buffer.byteLength(texts[field]!);
+    if (bytes > 255) throw new Error(`${field} of a send is too long: ${bytes} bytes`);
+  }
+  return fields.map((field) => texts[field]!);
 }
 
 /** Of `HEAD_RANGE`, which begins with this version. */
@@ -92,11 +102,22 @@ export function unpackHead(bytes: Buffer): SendHead {
   const [cancelledAtMs, sentAtMs] = [read('cancelledAt'), read('sentAt')];
   return {
     state: known(SEND_STATES, read('state')),
-    kind: nameOf(KIND_CODES, read('kind')),
-    priority: nameOf(PRIORITIES, read('priority')),
-    ...{ parts: read('parts'), total: read('total'), accountEpoch: read('accountEpoch') },
-    counts: Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, read(status)])) as StatusCounts,
-    ...{ createdAtMs: read('createdAt'), expiresAtMs: read('expiresAt') },
+    kind: known(KINDS, read('kind')),
+    priority: known(PRIORITY_NAMES, read('priority')),
+    parts: read('parts'),
+    total: read('total'),
+    accountEpoch: read('accountEpoch'),
+    counts: {
+      queued: read('queued'),
+      sent: read('sent'),
+      delivered: read('delivered'),
+      read: read('read'),
+      failed: read('failed'),
+      expired: read('expired'),
+      cancelled: read('cancelled'),
+    },
+    createdAtMs: read('createdAt'),
+    expiresAtMs: read('expiresAt'),
     ...(cancelledAtMs > 0 && { cancelledAtMs }),
     ...(sentAtMs > 0 && { sentAtMs }),
   };
@@ -114,17 +135,16 @@ export function unpackTexts(bytes: Buffer, head: Buffer): SendTexts {
   return at < bytes.length ? { ...texts, trace: next() } : texts;
 }
 
-function known<T>(names: readonly T[], code: number): T {
+function known<T>(names: readonly (T | undefined)[], code: number): T {
   const name = names[code];
   if (name === undefined) throw new Error(`unknown code ${code}`);
   return name;
 }
 
-function nameOf<N extends string>(codes: Readonly<Record<N, number>>, code: number): N {
-  return known(
-    Object.keys(codes).filter((name) => codes[name as N] === code),
-    0,
-  ) as N;
+function namesByCode<Name extends string>(codes: Readonly<Record<Name, number>>): (Name | undefined)[] {
+  const names: (Name | undefined)[] = [];
+  for (const name of Object.keys(codes) as Name[]) names[codes[name]] = name;
+  return names;
 }
 
 export interface RecipientResult {
@@ -160,9 +180,21 @@ export function unpackPlaces(bytes: Buffer, { from, count }: { from: number; cou
   return Array.from({ length }, (_, i) => unpackPlace(bytes, i * PLACE_BYTES, from + i));
 }
 
-/** A list has 10,000 of these: fields are read one by one, and numbers, which fit into 53 bits, without BigInt. */
+/** The number of one recipient, in the bytes of places; `undefined` where it was taken out, or is not among them. */
+export function unpackNumber(bytes: Buffer, place: number): string | undefined {
+  const at = place * PLACE_BYTES;
+  const number = at + PLACE_BYTES <= bytes.length ? readNumber(bytes, at) : 0;
+  return number === 0 ? undefined : String(number);
+}
+
+/** It fits into 53 bits. */
+function readNumber(bytes: Buffer, at: number): number {
+  return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
+}
+
+/** A list has 10,000 of these: fields are read one by one, and numbers without BigInt. */
 function unpackPlace(bytes: Buffer, at: number, index: number): RecipientView {
-  const number = bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
+  const number = readNumber(bytes, at);
   const result = at + RECIPIENT_BYTES;
   return {
     index,

@@ -9,6 +9,8 @@ export interface Breaker {
   nextAttemptMs?: number;
   /** How many of `TOLD_AFTER_MS` have been told. */
   told?: number;
+  /** Of what is put aside, which says nothing of the endpoint: how often in a row it failed again, and nothing else was taken. */
+  aside?: { failures: number; nextAttemptMs: number };
 }
 
 export interface BreakerOutcome {

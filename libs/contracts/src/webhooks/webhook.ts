@@ -81,6 +81,14 @@ export interface TellRange {
   to: string;
   /** Keys of those whom it leaves out. */
   without?: readonly string[];
+  /** Nothing else is in it. */
+  times?: EventTimes;
+}
+
+/** When events happened, by their `timestamp`. */
+export interface EventTimes {
+  fromMs: number;
+  beforeMs: number;
 }
 
 /** One request to an endpoint. */

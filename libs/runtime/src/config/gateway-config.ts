@@ -14,8 +14,8 @@ export interface GatewayConfig {
    */
   REDIS_WITHOUT_AOF: boolean;
   /**
-   * Replicas that must have what is promised before a caller gets a 202: sends, cancellations and opt-outs. With 0, the default,
-   * what the master of an asynchronous replica takes in its last moment is lost with it.
+   * Replicas that must have what is promised before a caller is told: sends, cancellations, opt-outs, revoked tokens, deleted workspaces.
+   * With 0, the default, what the master of an asynchronous replica takes in its last moment is lost with it.
    */
   REDIS_WAIT_REPLICAS: number;
   /** First part of all Redis keys: separates installations that share a Redis. Default `gw`. */

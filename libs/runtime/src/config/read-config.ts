@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type Joi from 'joi';
 import { GatewayError } from '../errors.js';
+import { listFields } from './list-fields.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -19,7 +20,7 @@ const MESSAGES = {
  */
 export function readConfig<Config>(schema: Joi.ObjectSchema<Config>, environment: Environment): Config {
   const given = dropEmpty(environment);
-  const names = Object.keys(schema.describe().keys as object);
+  const names = listFields(schema);
   const problems = names.flatMap((name) => takeFile(given, name) ?? []);
   const { value, error } = schema.validate(dropEmpty(given), {
     abortEarly: false,

@@ -1,11 +1,13 @@
 import { hostname } from 'node:os';
 import { makeProcessId } from '@gateway/contracts/ids';
 import type { Redis } from 'ioredis';
+import { sleep } from '../clock.js';
 import type { GatewayConfig } from '../config/gateway-config.js';
 import { loggerOptions } from '../config/gateway-config.js';
 import { createLogger, type Logger, type LogThreshold } from '../logs/logger.js';
 import { type ConfirmWrites, confirmByReplicas, confirmNothing } from '../redis/confirm-writes.js';
 import { createRedisClients, type RedisClients, type RedisPurpose } from '../redis/redis-clients.js';
+import { masterNodes } from '../redis/redis-nodes.js';
 import { refuseWrongSettings } from '../redis/redis-settings.js';
 import { followRedisTime } from '../redis/redis-time.js';
 import { startTracing } from '../tracing/start-tracing.js';
@@ -35,6 +37,9 @@ export interface ProcessHost<Purpose extends RedisPurpose = RedisPurpose> {
   /** All roles run: the process is ready from now on, as far as its checks say so. */
   started(): void;
 }
+
+/** Of every process; `confirms` only with `REDIS_WAIT_REPLICAS`. */
+type Always = 'failFast' | 'confirms';
 
 export interface ProcessHostOptions<Purpose extends RedisPurpose> {
   /** Names the process: in its Redis connections, and in the `service` label of its metrics. */
@@ -76,19 +81,22 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   lifecycle.add('ops server', ops.close);
   const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT;
   if (endpoint) lifecycle.add('tracing', await startTracing({ endpoint, name, logger, ...identity }));
+  const waits = config.REDIS_WAIT_REPLICAS > 0;
+  const all: readonly (Purpose | Always)[] = waits ? [...purposes, 'confirms'] : purposes;
   const metrics = addProcessMetrics(registry, () =>
-    Object.fromEntries(purposes.map((purpose) => [purpose, clients[purpose].status === 'ready'])),
+    Object.fromEntries(all.map((purpose) => [purpose, clients[purpose].status === 'ready'])),
   );
   const { onCommand } = metrics;
-  const clients: RedisClients<Purpose | 'failFast'> = createRedisClients<Purpose | 'failFast'>({
-    ...{ url: config.REDIS_URL, logger, name, purposes, onCommand },
+  const clients: RedisClients<Purpose | Always> = createRedisClients<Purpose | Always>({
+    ...{ url: config.REDIS_URL, logger, name, purposes: all, onCommand },
   });
   lifecycle.add('redis', clients.close);
   await clients.waitForReady(stopping);
   missing = 'under way';
   const doubts = await refuseWrongSettings(clients.failFast, { withoutAof: config.REDIS_WITHOUT_AOF });
   for (const reason of doubts) logger.warn('redis is not as it should be', { reason });
-  const confirmWrites = confirmBy(config.REDIS_WAIT_REPLICAS, clients.failFast, lifecycle);
+  const confirmWrites = waits ? confirmBy(config.REDIS_WAIT_REPLICAS, clients, lifecycle) : confirmNothing;
+  if (waits) checks.confirms = () => assertConfirms(clients);
   const stopFollowing = await followRedisTime(clients.failFast);
   lifecycle.add('time of redis', async () => stopFollowing());
 
@@ -121,11 +129,39 @@ function switchLogLevel(threshold: LogThreshold, logger: Logger): () => Promise<
   return async () => void process.off('SIGUSR2', toggle);
 }
 
-function confirmBy(replicas: number, failFast: Redis, lifecycle: Lifecycle): ConfirmWrites {
-  if (replicas === 0) return confirmNothing;
-  const redis = failFast.duplicate();
-  // The connections of the process log an outage.
-  redis.on('error', () => {});
-  lifecycle.add('connection that confirms writes', async () => redis.disconnect());
-  return confirmByReplicas(redis, replicas);
+function confirmBy(replicas: number, { confirms }: RedisClients<Always>, lifecycle: Lifecycle): ConfirmWrites {
+  const { confirm, stop } = confirmByReplicas(confirms, replicas);
+  lifecycle.add('watch over replicas', async () => stop());
+  return confirm;
+}
+
+/** As long as a caller may wait for one; a check of the ops server has two seconds. */
+const ANSWER_MS = 1_000;
+
+/**
+ * A process that writes and cannot confirm answers every promise with a 503, where others may do better. Its masters are asked twice a
+ * second, so a connection that is not answered is soon not ready. A master that answers no connection is no reason, see above: of one
+ * that hangs, a connection by which nothing was asked lately does not know.
+ */
+async function assertConfirms({ failFast, confirms }: RedisClients<Always>): Promise<void> {
+  const reached = connectedMasters(confirms).map(addressOf);
+  const missing = connectedMasters(failFast).filter((node) => !reached.includes(addressOf(node)));
+  const answers = await Promise.all(missing.map(answersSoon));
+  if (answers.includes(true)) throw new Error('the connection that confirms writes does not answer');
+}
+
+function connectedMasters(redis: Redis): Redis[] {
+  return masterNodes(redis).filter(({ status }) => status === 'ready');
+}
+
+function addressOf({ options: { host, port } }: Redis): string {
+  return `${host}:${port}`;
+}
+
+function answersSoon(node: Redis): Promise<boolean> {
+  const answer = node.ping().then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answer, sleep(ANSWER_MS).then(() => false)]);
 }

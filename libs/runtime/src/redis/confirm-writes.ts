@@ -3,18 +3,26 @@ import { systemClock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import { isBeingReplaced } from './is-being-replaced.js';
 import { masterNodes, masterOfKey } from './redis-nodes.js';
+import { type Connections, readHistoryId, readServerId, serverOf } from './server-of.js';
 
 /**
  * Resolves once replicas have all that was written in the slot of this key until now.
+ * @param writer the connection by which it was written, just now: it must still lead to the server that replicas are asked about.
+ * @param since of several writes: the connections before the first one. What was written by another one is not asked about here.
  * @throws `not_confirmed` when they do not say so in time: what was written may be lost with its master, or not.
  */
-export type ConfirmWrites = (key: string) => Promise<void>;
+export type ConfirmWrites = (writer: Redis, key: string, since?: Connections) => Promise<void>;
+
+/** The watch over replicas goes on until `stop`, whatever becomes of connections. */
+export interface Confirmations {
+  confirm: ConfirmWrites;
+  stop(): void;
+}
 
 /** Without `REDIS_WAIT_REPLICAS` the reply of the master is enough. */
 export const confirmNothing: ConfirmWrites = async () => {};
 
 const TIMEOUT_MS = 1_000;
-const MARK_TTL_MS = 1_000;
 /** Longer than Sentinels take, from the order to a replica until their clients hear of the new master. */
 const LEFT_MS = 5_000;
 /** A replica that comes and goes in less than this between two promises was no replica for long. */
@@ -24,25 +32,39 @@ const SILENT_LOOKS = 2;
 /** Masters that are remembered: each failover makes another one. */
 const MAX_MASTERS = 100;
 const TAG = /^.*?\{[^}]+\}/;
+/**
+ * Also on a full Redis, where what was accepted is still ended, and every STOP written. Nothing of it stays: in a slot that moves a
+ * master answers for keys that it has, and says of others that the next one has them. What was written may be there already.
+ */
+const WRITE_MARK = `#!lua flags=allow-oom
+redis.call('SET', KEYS[1], '')
+redis.call('DEL', KEYS[1])`;
+
+/** The server that was asked, and what it calls its data. */
+interface Asked {
+  server: string | undefined;
+  history: string | undefined;
+}
 
 interface Batch {
-  running: Promise<void> | undefined;
+  running: Promise<Asked> | undefined;
   /** Of those whose writes came too late for the running one. */
-  next: Promise<void> | undefined;
+  next: Promise<Asked> | undefined;
 }
 
 /**
  * Asks Redis to wait for replicas (`WAIT`), once for all who ask in the meantime.
  *
  * `WAIT` counts from the last write of its own connection, and holds that connection up. So it has a connection of its own, and
- * writes a mark first: replicas that have the mark have all that was written before it, by whichever process.
- * @param redis only for this; fails fast. Until it is closed its masters are asked for their replicas every `lookMs`.
+ * writes a mark first: replicas that have the mark have all that was written before it on that server, by whichever process. That
+ * may be another one than the writer's: one was told of the next master, and the other still leads to the one before.
+ * @param redis only for this; fails fast. Its masters are asked for their replicas every `lookMs`.
  */
 export function confirmByReplicas(
   redis: Redis,
   replicas: number,
   { lookMs = LOOK_MS }: { lookMs?: number } = {},
-): ConfirmWrites {
+): Confirmations {
   const batches = new Map<string, Batch>();
   /** By the id of their replication: one that is back is known by it. */
   const watches = new Map<string, ReplicaWatch>();
@@ -57,7 +79,6 @@ export function confirmByReplicas(
     // A process that stood still knows as little as one that was not answered.
     for (const node of masterNodes(redis)) look(node, Math.max(1, missed));
   }, lookMs).unref();
-  redis.once('end', () => clearInterval(looking));
 
   function look(node: Redis, looks: number): void {
     silentLooks.set(node, (silentLooks.get(node) ?? 0) + looks);
@@ -67,16 +88,18 @@ export function confirmByReplicas(
     answer.catch(() => {}).finally(() => asked.delete(node));
   }
 
-  async function ask(tag: string): Promise<void> {
-    const mark = `${tag}:written`;
+  async function ask(tag: string): Promise<Asked> {
+    const mark = `${tag}:mark`;
     const node = masterOfKey(redis, mark);
-    // Both on one connection: a node that the slot has left refuses the mark.
-    const pipeline = node.pipeline().set(mark, '', 'PX', MARK_TTL_MS).wait(replicas, TIMEOUT_MS).info('replication');
-    const [marked, waited, info] = (await pipeline.exec()) ?? [];
+    // Both on one connection: a node that the slot has left, or is about to leave, refuses the mark.
+    const pipeline = node.pipeline().eval(WRITE_MARK, 1, mark).wait(replicas, TIMEOUT_MS);
+    const [marked, waited, info] = (await pipeline.info('server', 'replication').exec()) ?? [];
     const error = marked?.[0] ?? waited?.[0] ?? info?.[0];
     if (error) throw notConfirmed(error);
     if (Number(waited?.[1]) < replicas) throw notConfirmed(new Error(`${waited?.[1]} of ${replicas} replicas`));
-    if (await hasLost(node, String(info?.[1]))) throw notConfirmed(new Error('a replica may have become the master'));
+    const text = String(info?.[1]);
+    if (await hasLost(node, text)) throw notConfirmed(new Error('a replica may have become the master'));
+    return { server: readServerId(text) ?? '', history: readHistoryId(text) };
   }
 
   async function hasLost(node: Redis, info: string): Promise<boolean> {
@@ -94,7 +117,7 @@ export function confirmByReplicas(
     return watch.hasLost(present);
   }
 
-  function begin(tag: string, batch: Batch): Promise<void> {
+  function begin(tag: string, batch: Batch): Promise<Asked> {
     const running = ask(tag).finally(() => {
       if (batch.running === running) batch.running = undefined;
       if (!batch.next) batches.delete(tag);
@@ -103,8 +126,7 @@ export function confirmByReplicas(
     return running;
   }
 
-  return (key) => {
-    const tag = TAG.exec(key)![0];
+  function askWithOthers(tag: string): Promise<Asked> {
     const batch = batches.get(tag) ?? { running: undefined, next: undefined };
     batches.set(tag, batch);
     if (!batch.running) return begin(tag, batch);
@@ -115,7 +137,21 @@ export function confirmByReplicas(
         return begin(tag, batch);
       });
     return batch.next;
-  };
+  }
+
+  async function confirm(writer: Redis, key: string, since?: Connections): Promise<void> {
+    // First: by the next turn of the event loop the writer may have left the server that it wrote to.
+    const node = masterOfKey(writer, key);
+    if (since && !since.has(node.stream)) throw notConfirmed(new Error('the first writes went by another connection'));
+    const before = since?.get(node.stream);
+    const written = serverOf(node);
+    const [writtenTo, asked] = await Promise.all([written, askWithOthers(TAG.exec(key)![0])]);
+    if (writtenTo !== asked.server) throw notConfirmed(new Error('the master was replaced'));
+    if (before && (await before) !== asked.history)
+      throw notConfirmed(new Error('the master was another one in between'));
+  }
+
+  return { confirm, stop: () => clearInterval(looking) };
 }
 
 /**
@@ -155,7 +191,7 @@ class ReplicaWatch {
 
 /** Of the answer to `INFO replication`: replicas by address, those that have all up to now. */
 function readReplication(info: string): { id: string; present: string[] } {
-  const id = /^master_replid:(\w+)/m.exec(info)?.[1] ?? '';
+  const id = readHistoryId(info) ?? '';
   const replicas = info.matchAll(/^slave\d+:ip=([^,]+),port=(\d+),state=online,/gm);
   return { id, present: [...replicas].map(([, host, port]) => `${host}:${port}`) };
 }

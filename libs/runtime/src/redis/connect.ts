@@ -2,7 +2,7 @@ import { createConnection } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisAccess, RedisAddress, RedisNode } from './redis-address.js';
-import { QuietSentinelConnector } from './sentinel-connector.js';
+import { leaveSentinels, newestMaster } from './sentinel-connector.js';
 
 const SENTINEL_TIMEOUT_MS = 2_000;
 /** How soon a failover is noticed by who has no command that is refused. */
@@ -14,19 +14,25 @@ export type ClientOptions = Omit<RedisOptions, 'replyMapping' | 'retryStrategy'>
   retryStrategy: (attempts: number) => number;
 };
 
-/** Makes a client, which connects at once. One of a Cluster is typed as one of a single Redis (see redis-nodes.ts). */
-export function connect(
-  address: RedisAddress,
-  options: ClientOptions,
-  { isSubscriber }: { isSubscriber: boolean },
-): Redis {
-  if (address.kind === 'single') return new Redis(address.url, options);
-  const access = accessOptions(address);
-  if (address.kind === 'sentinel') {
-    const { sentinelAccess } = address;
-    return new Redis({
+type Connect = (options: ClientOptions, purpose: { isSubscriber: boolean }) => Redis;
+type AddressOf<Kind> = Extract<RedisAddress, { kind: Kind }>;
+
+/**
+ * Makes clients of one Redis, which connect at once; what one of them learns of its servers the others know, too. One of a Cluster is
+ * typed as one of a single Redis (see redis-nodes.ts).
+ */
+export function connectTo(address: RedisAddress): Connect {
+  if (address.kind === 'single') return (options) => new Redis(address.url, options);
+  return address.kind === 'sentinel' ? bySentinels(address) : toCluster(address);
+}
+
+function bySentinels(address: AddressOf<'sentinel'>): Connect {
+  const { sentinelAccess } = address;
+  const Connector = newestMaster();
+  return (options) => {
+    const client = new Redis({
       ...options,
-      ...access,
+      ...accessOptions(address),
       db: address.db,
       sentinels: address.sentinels,
       name: address.master,
@@ -34,33 +40,58 @@ export function connect(
       connectTimeout: SENTINEL_TIMEOUT_MS,
       sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
       sentinelRetryStrategy: options.retryStrategy,
-      // A master that was replaced while it is cut off from the others takes all that it is sent, and forgets it later.
-      failoverDetector: true,
-      Connector: QuietSentinelConnector,
+      Connector,
       sentinelReconnectStrategy: options.retryStrategy,
       ...(sentinelAccess.isTls && { sentinelTLS: {} }),
       sentinelUsername: sentinelAccess.username,
       sentinelPassword: sentinelAccess.password,
     });
-  }
-  // A channel has no slot: a message to any node reaches all of them.
-  if (isSubscriber) return new Redis({ ...options, ...access, Connector: anyNodeOf(address.nodes, access) });
-  return connectCluster(address.nodes, { ...options, ...access });
+    return client.on('end', () => leaveSentinels(client));
+  };
 }
 
-function connectCluster(nodes: RedisNode[], options: ClientOptions): Redis {
+function toCluster({ nodes, ...address }: AddressOf<'cluster'>): Connect {
+  const access = accessOptions(address);
+  // One list for all, which they read whenever they connect anew: with time each node of the URL may be replaced.
+  const known = [...nodes];
+  const learn = (present: readonly RedisNode[]) => {
+    const others = nodes.filter((node) => !present.some(({ host, port }) => host === node.host && port === node.port));
+    known.splice(0, known.length, ...present, ...others);
+  };
+  return (options, { isSubscriber }) => {
+    // A channel has no slot: a message to any node reaches all of them.
+    if (isSubscriber) return new Redis({ ...options, ...access, Connector: anyNodeOf(known, access) });
+    return connectCluster(known, { ...options, ...access }, learn);
+  };
+}
+
+/** @param learn told of the nodes that there are, whenever this client has asked for them. */
+function connectCluster(nodes: RedisNode[], options: ClientOptions, learn: (present: RedisNode[]) => void): Redis {
   const { retryStrategy, enableOfflineQueue = true, ...each } = options;
   const waits = options.maxRetriesPerRequest === null;
   const cluster = new Cluster(nodes, {
     clusterRetryStrategy: retryStrategy,
     enableOfflineQueue,
+    // ioredis goes by the addresses of names, and certificates are for names.
+    ...(each.tls && { dnsLookup: (name: string, done: (error: null, name: string) => void) => done(null, name) }),
     // Who waits for Redis waits for a failover; who must answer a caller asks the next node at most once.
     maxRedirections: waits ? Number.MAX_SAFE_INTEGER : 3,
     ...{ retryDelayOnFailover: CLUSTER_RETRY_MS, retryDelayOnClusterDown: CLUSTER_RETRY_MS },
     ...{ retryDelayOnTryAgain: CLUSTER_RETRY_MS, slotsRefreshInterval: SLOTS_REFRESH_MS },
     redisOptions: each,
   });
-  return cluster as unknown as Redis;
+  return shareNodes(cluster, nodes, learn) as unknown as Redis;
+}
+
+/** Copies of a client, as BullMQ makes of its own, go by the same list. */
+function shareNodes(cluster: Cluster, nodes: RedisNode[], learn: (present: RedisNode[]) => void): Cluster {
+  cluster.on('refresh', () => {
+    const present = cluster.nodes('all').map(({ options: { host, port } }) => ({ host: host!, port: port! }));
+    if (present.length > 0) learn(present);
+  });
+  const duplicate = cluster.duplicate.bind(cluster);
+  cluster.duplicate = (_, options) => shareNodes(duplicate(nodes, options), nodes, learn);
+  return cluster;
 }
 
 function accessOptions({

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { sentinelsOf } from './sentinel-connector.js';
 
 const TIMEOUT_MS = 1_000;
 const REPLACED = /\b(o_down|failover_in_progress)\b/;
@@ -9,16 +10,16 @@ const REPLACED = /\b(o_down|failover_in_progress)\b/;
  * @param redis a client of the master.
  */
 export async function isBeingReplaced(redis: Redis): Promise<boolean> {
-  const { sentinels, name, sentinelUsername, sentinelPassword, sentinelTLS } = redis.options;
+  const { name, sentinelUsername, sentinelPassword, sentinelTLS } = redis.options;
   const access = {
     ...(sentinelUsername && { username: sentinelUsername }),
     ...(sentinelPassword && { password: sentinelPassword }),
     ...(sentinelTLS && { tls: sentinelTLS }),
   };
   const said = await Promise.all(
-    (sentinels ?? []).map(async (address) => {
+    sentinelsOf(redis).map(async (address) => {
       const limits = { connectTimeout: TIMEOUT_MS, commandTimeout: TIMEOUT_MS, retryStrategy: () => null };
-      const sentinel = new Redis({ ...(address as object), ...access, ...limits, disableClientInfo: true });
+      const sentinel = new Redis({ ...address, ...access, ...limits, disableClientInfo: true });
       sentinel.on('error', () => {});
       try {
         const fields = (await sentinel.call('SENTINEL', 'MASTER', name!)) as string[];

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Redis, RedisOptions } from 'ioredis';
 import { GatewayError } from '../errors.js';
 import type { Logger } from '../logs/logger.js';
-import { connect } from './connect.js';
+import { connectTo } from './connect.js';
 import { parseRedisUrl } from './redis-address.js';
 
 /**
@@ -12,8 +12,10 @@ import { parseRedisUrl } from './redis-address.js';
  * - `queue` and `failFastQueue` are the same for BullMQ alone: it teaches its connection two hundred commands.
  * - `sessions` waits as `commands` does, and carries nothing but renewals: behind a file or a list they could come too late.
  * - `subscriber` is only for subscriptions, and renews them by itself after an outage.
+ * - `confirms` asks whether replicas have what others wrote, which holds it up: nothing else goes by it.
  */
-export type RedisPurpose = 'commands' | 'failFast' | 'queue' | 'failFastQueue' | 'sessions' | 'subscriber';
+export type RedisPurpose = 'commands' | 'failFast' | 'queue' | 'failFastQueue' | 'sessions' | 'subscriber' | 'confirms';
+type DefaultPurpose = (typeof DEFAULT_PURPOSES)[number];
 
 export interface RedisClientsOptions<Purpose extends RedisPurpose> {
   /** Of one server, of Sentinels or of a Cluster: see `parseRedisUrl`. */
@@ -23,14 +25,11 @@ export interface RedisClientsOptions<Purpose extends RedisPurpose> {
   name?: string;
   /** Hears of each command of a connection when it has ended; `undefined` for those that need not be listened to. */
   onCommand?: (purpose: RedisPurpose) => ((seconds: number, error?: Error) => void) | undefined;
-  /** The purposes to connect for. Default: all but `failFastQueue` and `sessions`. */
+  /** The purposes to connect for. Default: `commands`, `failFast`, `queue` and `subscriber`. */
   purposes?: readonly Purpose[];
 }
 
-export type RedisClients<Purpose extends RedisPurpose = Exclude<RedisPurpose, 'failFastQueue' | 'sessions'>> = Record<
-  Purpose,
-  Redis
-> & {
+export type RedisClients<Purpose extends RedisPurpose = DefaultPurpose> = Record<Purpose, Redis> & {
   /** Rejects with `redis_away` when Redis has not answered on all of them before `until` is aborted. Default: in 10 s. */
   waitForReady(until?: AbortSignal): Promise<void>;
   /** Closes all. Safe to repeat. */
@@ -65,21 +64,35 @@ const PURPOSES: Record<RedisPurpose, keyof typeof BEHAVIOURS> = {
   failFastQueue: 'failFast',
   sessions: 'commands',
   subscriber: 'subscriber',
+  confirms: 'failFast',
 };
 const DEFAULT_PURPOSES = ['commands', 'failFast', 'queue', 'subscriber'] as const;
 
 /** Makes the connections of a process. They connect at once, and again after every outage. */
-export function createRedisClients<Purpose extends RedisPurpose = (typeof DEFAULT_PURPOSES)[number]>(
+export function createRedisClients<Purpose extends RedisPurpose = DefaultPurpose>(
   options: RedisClientsOptions<Purpose>,
 ): RedisClients<Purpose> {
   const { url, logger, name = 'gateway', purposes = DEFAULT_PURPOSES, onCommand } = options;
   const address = parseRedisUrl(url);
+  const connect = connectTo(address);
+  // A subscriber is refused nothing, and Sentinels and a Cluster tell it of the next master: a proxy in front of one address does not.
+  let left: Redis['stream'] | undefined;
+  const leaveReplica = (error: Error) => {
+    const isReplica = reconnectOnError(error);
+    const { subscriber } = clients;
+    // Once for the many commands that are refused together.
+    if (isReplica && address.kind === 'single' && subscriber?.status === 'ready' && subscriber.stream !== left) {
+      left = subscriber.stream;
+      subscriber.disconnect(true);
+    }
+    return isReplica;
+  };
   const make = (purpose: RedisPurpose) => {
     const behaviour = BEHAVIOURS[PURPOSES[purpose]];
     // Below 7.2, Redis refuses what ioredis says of itself: errors in the metrics for each connection.
     const info = { connectionName: `${name}-${purpose}`, disableClientInfo: true };
-    const options = { ...behaviour, retryStrategy, reconnectOnError, ...info };
-    const client = connect(address, options, { isSubscriber: purpose === 'subscriber' });
+    const options = { ...behaviour, retryStrategy, reconnectOnError: leaveReplica, ...info };
+    const client = connect(options, { isSubscriber: purpose === 'subscriber' });
     logOutages(client, logger.child({ connection: purpose }));
     comeBack(client);
     gatherWrites(client);
@@ -87,9 +100,12 @@ export function createRedisClients<Purpose extends RedisPurpose = (typeof DEFAUL
     if (onEnd) timeCommands(client, onEnd);
     return purpose === 'queue' || purpose === 'failFastQueue' ? allowWhenFull(client) : client;
   };
-  const clients = Object.fromEntries(purposes.map((purpose) => [purpose, make(purpose)]));
+  const clients: Partial<Record<RedisPurpose, Redis>> = Object.fromEntries(
+    purposes.map((purpose) => [purpose, make(purpose)]),
+  );
   const all = Object.values(clients);
-  const pings = setInterval(() => clients.subscriber && ping(clients.subscriber), PING_EVERY_MS).unref();
+  const check = address.kind === 'cluster' ? leaveNodeAlone : ping;
+  const pings = setInterval(() => clients.subscriber && check(clients.subscriber), PING_EVERY_MS).unref();
   return {
     ...(clients as Record<Purpose, Redis>),
     waitForReady: async (until = AbortSignal.timeout(READY_TIMEOUT_MS)) => {
@@ -190,6 +206,16 @@ function comeBack(client: Redis): void {
 /** Keeps a silent connection from going stale unnoticed. */
 function ping(client: Redis): void {
   if (client.status === 'ready') client.ping().catch(() => {});
+}
+
+/**
+ * A node that is cut off from most masters still answers, and hears nothing of what is published through them. The next connection is to
+ * another node, and those who listen are told by its `ready` that they may have missed something.
+ */
+async function leaveNodeAlone(client: Redis): Promise<void> {
+  if (client.status !== 'ready') return;
+  const info = await client.cluster('INFO').catch(() => undefined);
+  if (info !== undefined && !/^cluster_state:ok/m.test(String(info))) client.disconnect(true);
 }
 
 /** Failed attempts to connect do not end the wait: only `until` does. */

@@ -11,21 +11,34 @@ const NEARLY_ALL_CLIENTS = 0.8;
 /**
  * Throws `redis_settings` when this Redis could lose messages: a process that starts on it must not go on.
  * @param options.withoutAof the operator accepts that its restart loses what it has accepted since its last snapshot.
+ * A node of a Cluster that is away keeps no process from serving the others: it is only told of.
  * @returns what an operator should know of one that is taken all the same. Reads `INFO` only, which managed services allow too.
  */
 export async function refuseWrongSettings(
   client: Redis,
   { withoutAof = false }: { withoutAof?: boolean } = {},
 ): Promise<string[]> {
-  const infos = await Promise.all(masterNodes(client).map(async (node) => parseInfo(await node.info())));
+  const { infos, silent } = await readInfos(client);
   const ofAll = (find: (info: Info) => string[]) => [...new Set(infos.flatMap(find))];
   const noAof = ofAll(findVolatile);
   const problems = [...ofAll(findProblems), ...(withoutAof ? [] : noAof)];
-  if (problems.length === 0) return [...ofAll(findDoubts), ...noAof];
+  if (problems.length === 0) return [...silent, ...ofAll(findDoubts), ...noAof];
   throw new GatewayError({
     code: 'redis_settings',
     message: `Redis is not fit to hold messages: ${problems.join('; ')}`,
   });
+}
+
+/** Throws when no node answers. */
+async function readInfos(client: Redis): Promise<{ infos: Info[]; silent: string[] }> {
+  const nodes = masterNodes(client);
+  const answers = await Promise.allSettled(nodes.map(async (node) => parseInfo(await node.info())));
+  const infos = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  const failure = answers.find((answer) => answer.status === 'rejected');
+  if (failure && infos.length === 0) throw failure.reason;
+  const away = nodes.filter((_, i) => answers[i]?.status === 'rejected');
+  const nameOf = ({ options: { host, port } }: Redis) => `${host}:${port}`;
+  return { infos, silent: away.map((node) => `${nameOf(node)} does not answer, and its settings are not known`) };
 }
 
 function findDoubts({ connected_clients: connected, maxclients: most }: Info): string[] {

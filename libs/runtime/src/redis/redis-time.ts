@@ -13,8 +13,10 @@ const MAX_ROUND_TRIP_MS = 1_000;
 export async function followRedisTime(redis: Redis): Promise<() => void> {
   let best = Number.POSITIVE_INFINITY;
   for (let asked = 0; asked < FIRST_QUESTIONS; asked++) {
-    const { aheadMs, roundTripMs } = await compareClocks(redis);
-    if (roundTripMs >= best) continue;
+    // On a Cluster it may be that of a node that is away: it is asked again soon.
+    const compared = await compareClocks(redis).catch(() => undefined);
+    if (!compared || compared.roundTripMs >= best) continue;
+    const { aheadMs, roundTripMs } = compared;
     best = roundTripMs;
     setClockAhead(aheadMs);
   }

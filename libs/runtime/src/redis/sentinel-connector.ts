@@ -1,15 +1,244 @@
 import { type Redis, type RedisOptions, SentinelConnector } from 'ioredis';
+import { sleep, systemClock } from '../clock.js';
+import { defer } from '../deferred.js';
+import { toError } from '../errors.js';
+import {
+  chooseMaster,
+  countSentinels,
+  isSame,
+  type NamedMaster,
+  type SeenAnswers,
+  type SentinelAnswer,
+} from './choose-master.js';
+import type { RedisNode } from './redis-address.js';
 
-type Asks = { connectToSentinel(...args: unknown[]): Redis };
+const SWITCHED = '+switch-master';
+/** One has joined, or has another address; or those that have gone are forgotten. */
+const OTHERS_CHANGED = ['+sentinel', '+sentinel-address-switch', '+reset-master'];
+/** After the first answer: one that hangs together with its machine is silent, and must not hold up a failover. */
+const OTHERS_MS = 500;
+/** Questions are rare: whenever a client connects. */
+const FORGET_MS = 60 * 60 * 1000;
+
+/** What we use of that of ioredis, whose types do not show it. */
+interface Base {
+  options: Required<Pick<RedisOptions, 'sentinelReconnectStrategy'>> & {
+    sentinelMaxConnections: number;
+    name: string;
+    sentinels: RedisNode[];
+  };
+  sentinelIterator: { sentinels: RedisNode[]; cursor: number };
+  failoverDetector: { cleanup(): void } | null;
+  /** Until `disconnect`. */
+  connecting: boolean;
+  connectToSentinel(sentinel: RedisNode, options: RedisOptions): Redis;
+  /** Adds those that this one knows. */
+  updateSentinels(client: Redis): Promise<void>;
+  disconnect(): void;
+}
 
 /**
- * As that of ioredis, which writes to stderr whenever a Sentinel is away from which it hears of failovers: there are others, and
- * it connects again.
+ * Asks all Sentinels for the master, and takes the newest answer. That of ioredis takes the first: one Sentinel that is cut off together
+ * with a master would send everyone back to it when the others have replaced it, and what it takes meanwhile is lost.
+ *
+ * Leaves a master as soon as a Sentinel says that it was replaced, and does not come back because a few do not know that.
  */
-const Quiet = class extends (SentinelConnector as unknown as new (options: unknown) => Asks) {
-  override connectToSentinel(...args: unknown[]): Redis {
-    return super.connectToSentinel(...args).on('error', () => {});
-  }
-};
+abstract class NewestMasterConnector extends (SentinelConnector as unknown as new (options: unknown) => Base) {
+  /** By all clients together. */
+  protected abstract readonly seen: SeenAnswers;
+  /** Where it leads to; `undefined` while it asks. */
+  private current: NamedMaster | undefined;
+  private left: NamedMaster | undefined;
+  /** Of the present master. */
+  private epoch = 0;
+  /** Of the Sentinels that did not answer the last question to all: since when. */
+  private silentSinceMs = new Map<RedisNode, number>();
+  private readonly listeners = new Map<RedisNode, Redis>();
+  /** Those of them whose connections were lost: the first is away for longest. */
+  private readonly lost = new Set<RedisNode>();
+  /** How often it was told of another master. */
+  private told = 0;
 
-export const QuietSentinelConnector = Quiet as unknown as RedisOptions['Connector'];
+  /** ioredis asks one Sentinel after the other: here the first question is put to all. */
+  async resolve(): Promise<RedisNode> {
+    const { sentinelIterator, seen } = this;
+    this.current = undefined;
+    for (;;) {
+      const { told } = this;
+      const { answers, errors } = await this.askAll();
+      // They may have answered before they knew.
+      if (told !== this.told) continue;
+      const found = chooseMaster(answers, { left: this.left, seen });
+      sentinelIterator.cursor = found ? 0 : sentinelIterator.sentinels.length;
+      if (!found) throw errors[0] ?? new Error('Sentinels name a master that was replaced');
+      this.current = found;
+      this.epoch = found.epoch;
+      Object.assign(seen, { epoch: found.epoch, sentinels: countSentinels(answers) });
+      return { host: found.host, port: found.port };
+    }
+  }
+
+  /** Called when the master is connected. */
+  async initFailoverDetector(): Promise<void> {
+    // It may have been given up meanwhile, and no one would end what is opened now.
+    if (!this.connecting) return;
+    this.failoverDetector?.cleanup();
+    this.failoverDetector = {
+      cleanup: () => {
+        this.failoverDetector = null;
+        for (const sentinel of this.listeners.keys()) this.leaveAlone(sentinel);
+      },
+    };
+    this.listenToNew();
+  }
+
+  /** All may be replaced while the connection to the master lasts: those who join are listened to, in place of those who have gone. */
+  private listenToNew(): void {
+    if (!this.failoverDetector) return;
+    const { listeners, lost } = this;
+    for (const sentinel of this.sentinelIterator.sentinels) {
+      if (listeners.has(sentinel)) continue;
+      if (listeners.size >= this.options.sentinelMaxConnections) {
+        const [gone] = lost;
+        if (!gone) return;
+        this.leaveAlone(gone);
+      }
+      this.listenTo(sentinel);
+    }
+  }
+
+  private listenTo(sentinel: RedisNode): void {
+    const { listeners, lost } = this;
+    const listener = this.connectTo(sentinel, { retryStrategy: this.options.sentinelReconnectStrategy });
+    const learn = async () => {
+      this.compare(await this.ask(sentinel));
+      this.listenToNew();
+    };
+    const listen = async () => {
+      lost.delete(sentinel);
+      await listener.subscribe(SWITCHED);
+      // It may be forbidden.
+      await listener.subscribe(...OTHERS_CHANGED).catch(() => {});
+      // Whenever the connection is there again: what it told before is missed.
+      await learn();
+    };
+    listeners.set(sentinel, listener);
+    listener.on('message', (channel, text) => {
+      if (channel === SWITCHED) this.hear(text);
+      else void learn().catch(() => {});
+    });
+    listener.on('close', () => listeners.get(sentinel) === listener && lost.add(sentinel));
+    listener.on('ready', () => void listen().catch(() => {}));
+  }
+
+  private leaveAlone(sentinel: RedisNode): void {
+    const listener = this.listeners.get(sentinel);
+    this.listeners.delete(sentinel);
+    this.lost.delete(sentinel);
+    listener?.disconnect();
+  }
+
+  private compare(named: SentinelAnswer): void {
+    const { current, epoch, seen } = this;
+    if (!current) return;
+    if (!isSame(current, named) && named.epoch > epoch) this.leave(current);
+    // How many must agree one day that they begin anew.
+    if (isSame(current, named) && named.epoch === epoch) seen.sentinels = named.sentinels;
+  }
+
+  private hear(text: string): void {
+    const [name, oldHost = '', oldPort, host = '', port] = text.split(' ');
+    // All of them tell it, some seconds later than the first.
+    const isKnown = this.current && isSame(this.current, { host, port: Number(port) });
+    if (name === this.options.name && !isKnown) this.leave({ host: oldHost, port: Number(oldPort) });
+  }
+
+  private leave({ host, port }: RedisNode): void {
+    this.told++;
+    this.left = { host, port, epoch: this.epoch };
+    if (this.current) this.disconnect();
+  }
+
+  /** What they say, and those that they name; why others say nothing. */
+  private async askAll(): Promise<{ answers: SentinelAnswer[]; errors: Error[] }> {
+    const answers = new Map<RedisNode, SentinelAnswer>();
+    const errors: Error[] = [];
+    const asked = new Set<RedisNode>();
+    const first = defer<void>();
+    const askNew = async (): Promise<void> => {
+      const others = this.sentinelIterator.sentinels.filter((sentinel) => !asked.has(sentinel));
+      for (const sentinel of others) asked.add(sentinel);
+      await Promise.all(
+        others.map(async (sentinel) => {
+          const answer = await this.ask(sentinel).catch(toError);
+          if (answer instanceof Error) return void errors.push(answer);
+          answers.set(sentinel, answer);
+          first.resolve();
+          await askNew();
+        }),
+      );
+    };
+    await Promise.race([askNew(), first.promise.then(() => sleep(OTHERS_MS))]);
+    if (answers.size > 0) this.forgetSilent(answers);
+    return { answers: [...answers.values()], errors: [...errors] };
+  }
+
+  /** Those that others named, and that have gone. Not at once: one that only was slow may be the one that tells of the next failover. */
+  private forgetSilent(answers: ReadonlyMap<RedisNode, unknown>): void {
+    const nowMs = systemClock.monotonicMs();
+    const { sentinels } = this.sentinelIterator;
+    const silent = sentinels.filter((sentinel) => !answers.has(sentinel));
+    const sinceMs = new Map(silent.map((sentinel) => [sentinel, this.silentSinceMs.get(sentinel) ?? nowMs]));
+    const mayBeBack = ([sentinel, since]: [RedisNode, number]) =>
+      nowMs - since < FORGET_MS || this.options.sentinels.includes(sentinel);
+    this.silentSinceMs = new Map([...sinceMs].filter(mayBeBack));
+    // First those that can be listened to.
+    const present = sentinels.filter((sentinel) => answers.has(sentinel));
+    this.sentinelIterator.sentinels = [...present, ...this.silentSinceMs.keys()];
+  }
+
+  private async ask(sentinel: RedisNode): Promise<SentinelAnswer> {
+    const client = this.connectTo(sentinel);
+    try {
+      const { name } = this.options;
+      const questions = ['MASTER', 'GET-MASTER-ADDR-BY-NAME'].map((question) =>
+        client.call('SENTINEL', question, name),
+      );
+      // One that may not be asked for it is known by its address.
+      const asked = client.call('SENTINEL', 'MYID').catch(() => `${sentinel.host}:${sentinel.port}`);
+      const [fields, [host, port]] = (await Promise.all(questions)) as [string[], [string, string]];
+      // What stands in the place of one may leave them out.
+      const numberOf = (field: string) => Number(fields[fields.indexOf(field) + 1]) || 0;
+      const id = String(await asked);
+      await this.updateSentinels(client).catch(() => {});
+      const epoch = numberOf('config-epoch');
+      this.seen.epoch = Math.max(this.seen.epoch, epoch);
+      return { id, host, port: Number(port), epoch, sentinels: numberOf('num-other-sentinels') + 1 };
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  /** Its errors are no news: there are others, and a listener connects again. */
+  private connectTo(sentinel: RedisNode, options: RedisOptions = {}): Redis {
+    return this.connectToSentinel(sentinel, { ...options, disableClientInfo: true }).on('error', () => {});
+  }
+}
+
+/** For the clients of one master: what one of them has heard the others know, too. */
+export function newestMaster(): RedisOptions['Connector'] {
+  const seen: SeenAnswers = { epoch: 0, sentinels: 0 };
+  return class extends NewestMasterConnector {
+    protected readonly seen = seen;
+  } as unknown as RedisOptions['Connector'];
+}
+
+/** Those that a client knows now; none without Sentinels. */
+export function sentinelsOf(client: Redis): readonly RedisNode[] {
+  return (client as unknown as { connector: Partial<Base> }).connector.sentinelIterator?.sentinels ?? [];
+}
+
+/** Of a client that has ended, which ioredis leaves listening. */
+export function leaveSentinels(client: Redis): void {
+  (client as unknown as { connector: Base }).connector.failoverDetector?.cleanup();
+}

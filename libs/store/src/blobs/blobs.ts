@@ -8,6 +8,7 @@ import { defineScript, number, bytes as sealedBytes, text } from '../core/script
 import { isOne, nothing, oneOf } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { keyIdOf, LONGEST_HEADER_BYTES } from '../core/vault.js';
+import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 
 /**
  * Files, each stored once per workspace under the hash of its bytes, sealed, in pieces of a size that Redis moves quickly.
@@ -25,14 +26,14 @@ const RESERVED_MS = 10 * 60_000;
 const reserveStep = defineScript({
   name: 'reserve-blob',
   whenFull: 'refused',
-  keys: ['blobs', 'sizes', 'total', 'holders', '...chunks'],
+  keys: ['shortIds', 'blobs', 'sizes', 'total', 'holders', '...chunks'],
   args: { hash: text, bytes: number, holder: text, nowMs: number, diesAtMs: number, quotaBytes: number },
-  reply: oneOf('kept', 'write', 'full'),
+  reply: oneOf('kept', 'write', 'full', 'gone'),
 });
 const writeChunk = defineScript({
   name: 'write-chunk',
   whenFull: 'refused',
-  keys: ['chunk'],
+  keys: ['chunk', 'holders'],
   args: { sealed: sealedBytes, diesAtMs: number },
   reply: nothing,
 });
@@ -75,7 +76,7 @@ function hashBlob(bytes: Uint8Array): string {
 
 /**
  * Stores a file unless it is there already, for one more holder; `full` when the quota has no room. It lives for ten
- * minutes, until `keepBlob`. Safe to repeat, also at the same time. Holds nothing where it rejects.
+ * minutes, until `keepBlob`. Safe to repeat, also at the same time. Holds nothing where it rejects. Throws `WorkspaceGoneError`.
  */
 export async function putBlob(
   store: Store,
@@ -86,12 +87,19 @@ export async function putBlob(
   const holder = randomBytes(9).toString('base64url');
   const keys = keysOf(store, workspace, { hash, sizeBytes: bytes.length });
   const diesAtMs = nowMs + RESERVED_MS;
-  const reserve = () => reserveStep(store, { ...keys, hash, bytes: bytes.length, holder, nowMs, diesAtMs, quotaBytes });
+  const reserve = async () => {
+    const outcome = await reserveStep(store, {
+      ...keys,
+      ...{ hash, bytes: bytes.length, holder, nowMs, diesAtMs, quotaBytes },
+    });
+    if (outcome === 'gone') throw new WorkspaceGoneError();
+    return outcome;
+  };
   const reply = await reserve();
   if (reply === 'full') return { kind: 'full' };
   try {
     if (reply === 'write' || !(await isOpenable(store, keys.chunks))) {
-      await writeChunks(store, keys.chunks, { bytes, diesAtMs });
+      await writeChunks(store, keys, { bytes, diesAtMs });
       // Another send may have asked for a longer life meanwhile: all chunks get the longest.
       await reserve();
     }
@@ -105,12 +113,12 @@ export async function putBlob(
 /** One after the other: a pipeline would hold the whole file once more. */
 async function writeChunks(
   store: Store,
-  chunks: readonly string[],
+  { chunks, holders }: { chunks: readonly string[]; holders: string },
   { bytes, diesAtMs }: { bytes: Buffer; diesAtMs: number },
 ): Promise<void> {
   for (const [index, key] of chunks.entries()) {
     const piece = bytes.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
-    await writeChunk(store, { chunk: key, sealed: store.vault.seal(piece, 'file', key), diesAtMs });
+    await writeChunk(store, { chunk: key, holders, sealed: store.vault.seal(piece, 'file', key), diesAtMs });
   }
 }
 
@@ -225,7 +233,7 @@ function isKnown(store: Store, sealed: Buffer): boolean {
 }
 
 function keysOf(store: Store, workspace: Workspace, { hash, sizeBytes }: Blob) {
-  const { blobs, blobSizes, blobBytes, blobHolders, blobChunk } = workspaceKeys(store.space, workspace);
+  const { shortDeviceIds, blobs, blobSizes, blobBytes, blobHolders, blobChunk } = workspaceKeys(store.space, workspace);
   const chunks = Array.from({ length: Math.ceil(sizeBytes / CHUNK_BYTES) }, (_, index) => blobChunk(hash, index));
-  return { blobs, sizes: blobSizes, total: blobBytes, holders: blobHolders(hash), chunks };
+  return { shortIds: shortDeviceIds, blobs, sizes: blobSizes, total: blobBytes, holders: blobHolders(hash), chunks };
 }

@@ -1,5 +1,7 @@
 -- Makes room for a blob, or keeps the one that is there alive, for one more holder. A lifetime only ever extends.
--- Output: 'kept' (all of it is there), 'write' (its chunks are to be written now), 'full'
+-- Output: 'kept' (all of it is there), 'write' (its chunks are to be written now), 'full', 'gone' (the workspace has been deleted: a
+-- file goes out with a device, and there was none)
+if redis.call('EXISTS', short_ids_key) == 0 then return 'gone' end
 local bytes, now = tonumber(bytes), tonumber(now_ms)
 -- Of sends that were never released: their chunks have died by themselves.
 for _, dead in ipairs(redis.call('ZRANGEBYSCORE', blobs_key, '-inf', now)) do

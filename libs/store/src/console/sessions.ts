@@ -1,5 +1,6 @@
 import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
+import { writeTogether } from '../core/confirming/write-together.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { digestOf } from './digest.js';
 
@@ -79,14 +80,17 @@ export async function endSession(store: Store, id: string): Promise<void> {
   if (ended !== null) await store.redis.srem(keys.sessionsOf((JSON.parse(ended) as SessionRecord).user), digest);
 }
 
-/** Every session of a user, wherever it was signed in. */
+/** Every session of a user, wherever it was signed in, and after a failover. Safe to repeat. */
 export async function endSessionsOf(store: Store, user: string): Promise<void> {
   const keys = consoleKeys(store.space);
-  const digests = await store.redis.smembers(keys.sessionsOf(user));
-  if (digests.length === 0) return;
-  await store.redis.del(...digests.map(keys.session));
-  // Not the whole set: a session may have begun meanwhile.
-  await store.redis.srem(keys.sessionsOf(user), ...digests);
+  const sessions = keys.sessionsOf(user);
+  await writeTogether(store, sessions, async () => {
+    const digests = await store.redis.smembers(sessions);
+    if (digests.length === 0) return;
+    await store.redis.del(...digests.map(keys.session));
+    // Not the whole set: a session may have begun meanwhile.
+    await store.redis.srem(sessions, ...digests);
+  });
 }
 
 function leftMs(createdAtMs: number): number {

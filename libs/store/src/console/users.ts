@@ -2,6 +2,7 @@ import { FIRST_USER, type UserRole } from '@gateway/contracts/console/users';
 import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { hash, verify } from '@node-rs/argon2';
+import { writeTogether } from '../core/confirming/write-together.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { endSessionsOf } from './sessions.js';
 
@@ -52,21 +53,26 @@ export async function listUsers(store: Store): Promise<User[]> {
 export async function setRole(store: Store, name: string, role: UserRole): Promise<User | undefined> {
   if (!(await findUser(store, name))) return undefined;
   await writeAlways(store, 'HSET', consoleKeys(store.space).user(name), 'role', role);
+  await store.confirmWrites(consoleKeys(store.space).users);
   return findUser(store, name);
 }
 
 /** With all that signs them in. `false`: there was no such user. Safe to repeat. */
 export async function removeUser(store: Store, name: string): Promise<boolean> {
   const keys = consoleKeys(store.space);
-  const removed = await store.redis.del(keys.user(name));
-  await store.redis.srem(keys.users, name);
-  await endSessionsOf(store, name);
-  return removed === 1;
+  return writeTogether(store, keys.users, async () => {
+    const removed = await store.redis.del(keys.user(name));
+    await store.redis.srem(keys.users, name);
+    await endSessionsOf(store, name);
+    return removed === 1;
+  });
 }
 
 /** From now on this password and no other. Sessions go on: end them where that is not wanted. */
 export async function setPassword(store: Store, name: string, password: string): Promise<void> {
-  await writeAlways(store, 'HSET', consoleKeys(store.space).user(name), 'hash', await hash(password, ARGON2));
+  const { user, users } = consoleKeys(store.space);
+  await writeAlways(store, 'HSET', user(name), 'hash', await hash(password, ARGON2));
+  await store.confirmWrites(users);
 }
 
 let decoy: Promise<string> | undefined;

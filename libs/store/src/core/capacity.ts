@@ -1,4 +1,4 @@
-import { deviceOfName, type Workspace } from '@gateway/contracts/ids';
+import { DEFAULT_WORKSPACE, deviceOfName, type Workspace } from '@gateway/contracts/ids';
 import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
 import { isCluster, masterNodes, masterOfKey } from '@gateway/runtime/redis/redis-nodes';
@@ -21,6 +21,8 @@ export interface Room {
 export interface Capacity extends Room {
   /** Bytes of the files of all workspaces, included in the used bytes. */
   fileBytes: number;
+  /** Those that there are. */
+  workspaces?: readonly Workspace[];
   /** How many messages may wait in a workspace, where its operator limits them. */
   backlogLimits?: ReadonlyMap<Workspace, number>;
   /** On a Cluster, by shard: the room of its node, one object for each node; `undefined` while that is away. */
@@ -29,14 +31,17 @@ export interface Capacity extends Room {
 
 type Memory = Pick<Room, 'usedBytes' | 'limitBytes'>;
 
-/** Safe to repeat; costs a command for each device. Throws when no node answers. */
-export async function readCapacity(store: Store): Promise<Capacity> {
+/**
+ * Safe to repeat; costs a command for each device. Throws when no node answers.
+ * @param known the answer before: of workspaces whose node is away, and of their list, it holds on.
+ */
+export async function readCapacity(store: Store, known?: Capacity): Promise<Capacity> {
   const nodes = await readNodes(store);
   const fullest = fullestOf(nodes);
-  const { fileBytes, backlogLimits } = await readWorkspaces(store);
+  const { workspaces, fileBytes, backlogLimits } = await readWorkspaces(store, known);
   const isLimited = backlogLimits.size > 0 || [...nodes.values()].some((memory) => memory && memory.limitBytes > 0);
   const counts = isLimited ? await countQueued(store) : [];
-  const capacity = { ...fullest, fileBytes, backlogLimits, queuedMessages: sumOf(counts) };
+  const capacity = { ...fullest, workspaces, fileBytes, backlogLimits, queuedMessages: sumOf(counts) };
   if (!isCluster(store.redis)) return capacity;
   return { ...capacity, ofShards: roomsOfShards(store, nodes, counts) };
 }
@@ -104,16 +109,21 @@ async function countInShard(store: Store, shard: number): Promise<ReadonlyMap<Wo
   return sumOf(devices.map(({ workspace }, i) => new Map([[workspace, backlogs[i]!]])));
 }
 
-async function readWorkspaces(store: Store): Promise<{ fileBytes: number; backlogLimits: Map<Workspace, number> }> {
-  const names = (await listWorkspaces(store)).map(({ name }) => name);
-  const files = await settle(names.map((name) => readNumber(store, workspaceKeys(store.space, name).blobBytes)));
-  const limits = await settle(names.map((name) => readWorkspaceLimits(store, name)));
+async function readWorkspaces(store: Store, known: Capacity | undefined) {
+  const workspaces = await listWorkspaces(store).then(
+    (entries) => entries.map(({ name }) => name),
+    () => known?.workspaces ?? [DEFAULT_WORKSPACE],
+  );
+  const files = await answersOf(
+    workspaces.map((name) => readNumber(store, workspaceKeys(store.space, name).blobBytes)),
+  );
+  const limits = await answersOf(workspaces.map((name) => readWorkspaceLimits(store, name)));
   const backlogLimits = new Map<Workspace, number>();
-  for (const [i, name] of names.entries()) {
-    const backlog = limits[i]?.backlog;
+  for (const [i, name] of workspaces.entries()) {
+    const backlog = limits[i] ? limits[i].backlog : known?.backlogLimits?.get(name);
     if (backlog !== undefined) backlogLimits.set(name, backlog);
   }
-  return { fileBytes: files.reduce<number>((sum, bytes = 0) => sum + bytes, 0), backlogLimits };
+  return { workspaces, backlogLimits, fileBytes: files.reduce<number>((sum, bytes = 0) => sum + bytes, 0) };
 }
 
 async function readNumber(store: Store, key: string): Promise<number> {
@@ -130,8 +140,12 @@ function sumOf(counts: readonly (ReadonlyMap<Workspace, number> | undefined)[]):
 
 /** What lies on a node that is away is `undefined`. Throws when nothing else came. */
 async function settle<Result>(asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
-  const results = await Promise.allSettled(asked);
-  const failure = results.find((result) => result.status === 'rejected');
-  if (failure && results.every(({ status }) => status === 'rejected')) throw failure.reason;
-  return results.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
+  const answers = await answersOf(asked);
+  if (answers.length > 0 && answers.every((answer) => answer === undefined)) await asked[0];
+  return answers;
+}
+
+/** `undefined` for what lies on a node that is away. */
+async function answersOf<Result>(asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
+  return Promise.all(asked.map((one) => one.catch(() => undefined)));
 }

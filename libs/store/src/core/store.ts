@@ -1,5 +1,11 @@
 import { type KeySpace, schemaKey } from '@gateway/contracts/redis-keys';
+import { inTime, sleep } from '@gateway/runtime/clock';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
 import { type ConfirmWrites, confirmNothing } from '@gateway/runtime/redis/confirm-writes';
+import { isRedisAway } from '@gateway/runtime/redis/is-redis-away';
+import { isCluster } from '@gateway/runtime/redis/redis-nodes';
+import type { Connections } from '@gateway/runtime/redis/server-of';
 import type { Redis } from 'ioredis';
 import { defineScript, mixed, type RunScript, type ScriptArgument, text } from './scripts/define-script.js';
 import { loadScripts } from './scripts/load-scripts.js';
@@ -11,8 +17,13 @@ export interface Store {
   space: KeySpace;
   vault: Vault;
   run: RunScript;
-  /** Awaited before a promise is given. */
-  confirmWrites: ConfirmWrites;
+  /**
+   * Awaited before a promise is given, right after it was written: resolves once replicas have all that was written in the slot of this
+   * key, and rejects with `not_confirmed` when they do not say so in time. Of several writes: see `writeTogether`.
+   */
+  confirmWrites(key: string, since?: Connections): Promise<void>;
+  /** Whether it asks replicas. */
+  asksReplicas: boolean;
 }
 
 const writeAlwaysStep = defineScript({
@@ -33,18 +44,21 @@ export function createStore(options: {
   /** Default: one Redis is enough. */
   confirmWrites?: ConfirmWrites;
 }): Store {
+  const { redis, space, keyRings, confirmWrites = confirmNothing } = options;
   return {
-    redis: options.redis,
-    space: options.space,
-    vault: createVault(options.keyRings),
-    run: loadScripts(options.redis),
-    confirmWrites: options.confirmWrites ?? confirmNothing,
+    redis,
+    space,
+    vault: createVault(keyRings),
+    run: loadScripts(redis),
+    confirmWrites: (key, since) => confirmWrites(redis, key, since),
+    asksReplicas: confirmWrites !== confirmNothing,
   };
 }
 
-/** The same store by another connection. */
+/** The same store by another connection, which gives no promises: what replicas have is asked for the one that wrote. */
 export function onConnection(store: Store, redis: Redis): Store {
-  return { ...store, redis, run: loadScripts(redis) };
+  const confirmWrites = () => Promise.reject(new Error('this connection gives no promises'));
+  return { ...store, redis, run: loadScripts(redis), confirmWrites };
 }
 
 /**
@@ -53,6 +67,35 @@ export function onConnection(store: Store, redis: Redis): Store {
  */
 export function writeAlways(store: Store, command: string, key: string, ...args: ScriptArgument[]): Promise<unknown> {
   return writeAlwaysStep(store, { value: key, command, arguments: args });
+}
+
+const SCHEMA_WAIT_MS = 3_000;
+const SCHEMA_AGAIN_MS = 1_000;
+
+/**
+ * For a process that starts. While the node of a Cluster that has the mark is away the others are served: then it is compared later,
+ * and the process ends should it be another one.
+ */
+export async function awaitSchema(
+  store: Store,
+  { logger, stopping, fail }: { logger: Pick<Logger, 'warn'>; stopping: AbortSignal; fail: (error: Error) => void },
+): Promise<void> {
+  if (!isCluster(store.redis)) return checkSchema(store);
+  const checked = checkUntilKnown(store, stopping);
+  if (await inTime(checked, SCHEMA_WAIT_MS)) return;
+  logger.warn('the node that has the version of the data is away: it is compared later');
+  checked.catch((thrown: unknown) => fail(toError(thrown)));
+}
+
+async function checkUntilKnown(store: Store, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    try {
+      return await checkSchema(store);
+    } catch (thrown) {
+      if (!isRedisAway(toError(thrown))) throw thrown;
+    }
+    await sleep(SCHEMA_AGAIN_MS, stopping).catch(() => {});
+  }
 }
 
 /** Marks a new installation, or throws when the data in Redis is of another version of the data model. */

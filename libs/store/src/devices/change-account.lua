@@ -7,4 +7,6 @@ local newest = redis.call('ZREVRANGE', received_times_key, 0, 0, 'WITHSCORES')[2
 local since_ms = math.max(tonumber(now_ms), tonumber(newest or 0) + 1)
 redis.call('HSET', device_key, 'account', account, 'accountSinceMs', string.format('%.0f', since_ms))
 if id_key ~= '' then redis.call('HSET', device_key, 'idKey', id_key) end
+-- An older version may have listed one that `make-device` began, and does not know that it is to be kept.
+redis.call('PERSIST', device_key)
 return 1

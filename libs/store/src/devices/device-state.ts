@@ -11,7 +11,8 @@ import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import { outboxOf } from '../events/outbox-of.js';
 import type { Ownership } from '../fleet/ownership.js';
-import { ensureDevice } from './devices.js';
+import { requireProof } from '../workspace/api-tokens.js';
+import { ensureDevice, readAccountEpoch } from './devices.js';
 import { toRestriction } from './incidents/restrictions.js';
 
 const readState = defineScript({
@@ -25,16 +26,16 @@ const readState = defineScript({
 const requestLinkStep = defineScript({
   name: 'request-link',
   whenFull: 'runs',
-  keys: ['desired'],
-  args: { attemptId: text, newMethod: text, newPhone: text, isForced: flag, nowMs: number },
-  reply: oneOf('started', 'inProgress', 'alreadyLinked'),
+  keys: ['desired', 'device'],
+  args: { attemptId: text, accountEpoch: number, newMethod: text, newPhone: text, isForced: flag, nowMs: number },
+  reply: oneOf('started', 'inProgress', 'alreadyLinked', 'unmade', 'other'),
 });
 const requestUnlinkStep = defineScript({
   name: 'request-unlink',
   whenFull: 'runs',
-  keys: ['desired', 'creds'],
-  args: { attemptId: text, nowMs: number },
-  reply: (reply) => reply as ['requested' | 'nothingLinked', string],
+  keys: ['desired', 'creds', 'device'],
+  args: { attemptId: text, accountEpoch: number, nowMs: number },
+  reply: (reply) => reply as ['requested' | 'nothingLinked' | 'other', string],
 });
 const cancelLinkStep = defineScript({
   name: 'cancel-link',
@@ -60,7 +61,7 @@ export interface DeviceState {
   isOwned: boolean;
   /** Whether Redis has credentials: of a linked account, or of an attempt to link one. */
   hasKeys: boolean;
-  /** Grows from 0 whenever another account is linked. Sends carry it, and never go out under another epoch. */
+  /** Random at first; grows whenever another account is linked. Sends carry it, and never go out under another epoch. */
   accountEpoch: number;
   /** Its own, if it has one. */
   pace?: Pace;
@@ -108,36 +109,59 @@ function toFields(flat: readonly string[]): Record<string, string> {
 
 /**
  * The user wants an account on this device; that of a parked one comes back, unless `forceNew`. Safe to repeat: a running
- * attempt goes on. Ring `desired` afterwards.
+ * attempt goes on. Ring `desired` afterwards. Throws as `ensureDevice` does, having written nothing.
  */
 export async function requestLink(
   store: Store,
   address: DeviceAddress,
-  request: { attemptId: string; method: LinkMethod; phone?: string; forceNew: boolean },
+  request: { attemptId: string; method: LinkMethod; phone?: string; forceNew: boolean; keyId?: string },
 ): Promise<{ outcome: 'started' | 'inProgress' | 'alreadyLinked'; attemptId: string }> {
-  const { desired } = deviceKeys(store.space, address);
-  const { attemptId, method, phone = '', forceNew } = request;
+  const { desired, device } = deviceKeys(store.space, address);
+  const { attemptId, method, phone = '', forceNew, keyId } = request;
   const wanted = { attemptId, newMethod: method, newPhone: phone, isForced: forceNew };
-  const outcome = await requestLinkStep(store, { desired, ...wanted, nowMs: systemClock.nowMs() });
-  // It may have been removed since the caller made it; from now on it cannot be.
-  if (outcome === 'started') await ensureDevice(store, address);
-  return { outcome, attemptId: (await store.redis.hget(desired, 'attemptId')) ?? attemptId };
+  for (;;) {
+    const accountEpoch = await readEpochFor(store, address, keyId);
+    const outcome = await requestLinkStep(store, {
+      ...{ desired, device, ...wanted, accountEpoch },
+      nowMs: systemClock.nowMs(),
+    });
+    // It may have been removed since the caller made it; once it is to be linked it cannot be.
+    if (outcome === 'unmade') await ensureDevice(store, address, keyId === undefined ? {} : { keyId });
+    else if (outcome !== 'other')
+      return { outcome, attemptId: (await store.redis.hget(desired, 'attemptId')) ?? attemptId };
+  }
 }
 
-/** The user wants no account. The answer arrives as `observed.logout` under the attempt id. Ring `desired` afterwards. */
+/**
+ * The user wants no account. The answer arrives as `observed.logout` under the attempt id. Ring `desired` afterwards. Throws
+ * `WorkspaceGoneError`, having written nothing, when the workspace has been deleted since a caller was let in.
+ * @param request.keyId of the token of that caller.
+ */
 export async function requestUnlink(
   store: Store,
   address: DeviceAddress,
-  request: { attemptId: string },
+  { attemptId, keyId }: { attemptId: string; keyId?: string },
 ): Promise<{ outcome: 'requested' | 'nothingLinked'; attemptId: string }> {
-  const { desired, creds } = deviceKeys(store.space, address);
-  const [outcome, attemptId] = await requestUnlinkStep(store, {
-    desired,
-    creds,
-    ...request,
-    nowMs: systemClock.nowMs(),
-  });
-  return { outcome, attemptId };
+  const { desired, creds, device } = deviceKeys(store.space, address);
+  for (;;) {
+    const accountEpoch = await readEpochFor(store, address, keyId);
+    const nowMs = systemClock.nowMs();
+    const [outcome, joined] = await requestUnlinkStep(store, {
+      ...{ desired, creds, device },
+      ...{ attemptId, accountEpoch, nowMs },
+    });
+    if (outcome !== 'other') return { outcome, attemptId: joined };
+  }
+}
+
+/**
+ * The account epoch of the device that a caller may change. The token is looked for after it: as long as that is there, the device is of
+ * the workspace that the caller was let into, and one that is made under its name later has another epoch.
+ */
+async function readEpochFor(store: Store, address: DeviceAddress, keyId: string | undefined): Promise<number> {
+  const accountEpoch = await readAccountEpoch(store, address);
+  if (keyId !== undefined) await requireProof(store, address.workspace, keyId);
+  return accountEpoch;
 }
 
 /** Ends an attempt without an answer. Does nothing when the device has moved on. */

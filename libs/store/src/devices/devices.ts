@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import type { Pace } from '@gateway/contracts/devices/pace';
 import {
-  DEFAULT_DEVICE,
   type DeviceAddress,
   type DeviceId,
   deviceOfName,
@@ -12,20 +11,56 @@ import {
 import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
-import { defineScript, text } from '../core/scripts/define-script.js';
-import { oneOf } from '../core/scripts/replies.js';
-import { type Store, writeAlways } from '../core/store.js';
+import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
+import { isOne, oneOf } from '../core/scripts/replies.js';
+import type { Store } from '../core/store.js';
+import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 
 const listStep = defineScript({
   name: 'list-device',
   whenFull: 'runs',
-  keys: ['devices', 'shortIds', 'limits'],
+  keys: ['devices', 'shortIds', 'limits', 'token?'],
   args: { device: text, short: text },
-  reply: oneOf('listed', 'full', 'taken'),
+  reply: oneOf('listed', 'full', 'taken', 'gone'),
+});
+
+const makeStep = defineScript({
+  name: 'make-device',
+  whenFull: 'runs',
+  keys: ['device', 'devices'],
+  args: { idKey: bytes, accountEpoch: number, nowMs: number, name: text, place: text, unkeptMs: number },
+  reply: (reply) => {
+    const [accountEpoch, stays] = reply as [string, number];
+    return { accountEpoch: Number(accountEpoch), stays: stays === 1 };
+  },
+});
+
+const keepStep = defineScript({
+  name: 'keep-device',
+  whenFull: 'runs',
+  keys: ['device', 'devices'],
+  args: { accountEpoch: number, place: text },
+  reply: isOne,
+});
+
+const setFieldStep = defineScript({
+  name: 'set-device-field',
+  whenFull: 'runs',
+  keys: ['device'],
+  args: { field: text, value: text },
+  reply: isOne,
 });
 
 /** The workspace has as many devices as its operator allows. */
 export class DevicesFullError extends Error {}
+
+/**
+ * The account epoch of a new device is random, for one of the same name may have been of a workspace that was deleted: what is still
+ * under way for its account never goes out with another. It has four bytes in a send, and grows.
+ */
+const MOST_FIRST_EPOCH = 2 ** 31;
+/** A device that is made and not listed after that. */
+const UNKEPT_MS = 60 * 60 * 1000;
 
 /** Constants of a device, and the operator's settings. */
 export interface Device {
@@ -43,24 +78,42 @@ export interface Device {
 
 /**
  * Makes a device that does not exist yet. Safe to repeat and to race: each step keeps what is there. Throws `DevicesFullError`,
- * having written nothing, when the workspace may not have another one.
+ * when the workspace may not have another one, and `WorkspaceGoneError` when it has been deleted since a caller was let in, having
+ * written nothing that stays.
+ * @param options.keyId of the token of that caller.
  */
-export async function ensureDevice(store: Store, address: DeviceAddress): Promise<void> {
-  const keys = deviceKeys(store.space, address);
+export async function ensureDevice(
+  store: Store,
+  address: DeviceAddress,
+  { keyId }: { keyId?: string } = {},
+): Promise<void> {
+  const { device } = deviceKeys(store.space, address);
+  const { devices } = shardKeys(store.space, shardOf(address));
+  const place = nameOfDevice(address);
+  for (;;) {
+    await listDevice(store, address, keyId);
+    const { accountEpoch, stays } = await makeStep(store, {
+      ...{ device, devices, idKey: sealIdKey(store, address), accountEpoch: randomInt(1, MOST_FIRST_EPOCH) },
+      ...{ nowMs: systemClock.nowMs(), name: address.device, place, unkeptMs: UNKEPT_MS },
+    });
+    // The list lies in another slot. The workspace may have been deleted meanwhile; or a removal may have taken the device out: it looks
+    // at the device last, as we do at the list.
+    await listDevice(store, address, keyId);
+    if (stays) return;
+    // The version before looks for it in the shard, in place of the device.
+    if (await keepStep(store, { device, devices, accountEpoch, place })) return listDevice(store, address, keyId);
+  }
+}
+
+async function listDevice(store: Store, address: DeviceAddress, keyId: string | undefined): Promise<void> {
   const shared = workspaceKeys(store.space, address.workspace);
   const names = { device: address.device, short: shortDeviceId(address) };
   const { devices: listed, shortDeviceIds: shortIds, limits } = shared;
-  const outcome = await listStep(store, { devices: listed, shortIds, limits, ...names });
+  const token = keyId === undefined ? undefined : shared.token(keyId);
+  const outcome = await listStep(store, { devices: listed, shortIds, limits, token, ...names });
+  if (outcome === 'gone') throw new WorkspaceGoneError();
   if (outcome === 'full') throw new DevicesFullError('the workspace has as many devices as it may');
   if (outcome === 'taken') throw new Error(`device ${address.device} needs another name: its short id is taken`);
-  const idKey = sealIdKey(store, address);
-  await writeAlways(store, 'HSETNX', keys.device, 'idKey', idKey);
-  await writeAlways(store, 'HSETNX', keys.device, 'createdAtMs', systemClock.nowMs());
-  await writeAlways(store, 'HSETNX', keys.device, 'displayName', address.device);
-  const { devices } = shardKeys(store.space, shardOf(address));
-  await writeAlways(store, 'SADD', devices, nameOfDevice(address));
-  // A removal may have taken it out meanwhile: it looks at the shard last, as we do at the list.
-  await writeAlways(store, 'SADD', shared.devices, address.device);
 }
 
 /** `undefined` for one that was never made, or was removed. */
@@ -117,33 +170,24 @@ export function sealIdKey(store: Store, address: DeviceAddress): Buffer {
   return store.vault.seal(randomBytes(16), 'idKey', placeOfIdKey(store, address));
 }
 
+/** Of the account that is linked; 0 for the first one of a device that was made before epochs were random. */
+export async function readAccountEpoch(store: Store, address: DeviceAddress): Promise<number> {
+  return Number((await store.redis.hget(deviceKeys(store.space, address).device, 'accountEpoch')) ?? 0);
+}
+
 /** What people call it. The id, by which programs know it, stays. */
 export async function renameDevice(store: Store, address: DeviceAddress, displayName: string): Promise<void> {
-  await writeAlways(store, 'HSET', deviceKeys(store.space, address).device, 'displayName', displayName);
+  await setField(store, address, 'displayName', displayName);
 }
 
 /** The operator's own pace for a device; without one the senders' default. Ring `sends` afterwards. */
 export async function setPace(store: Store, address: DeviceAddress, pace: Pace | undefined): Promise<void> {
-  const { device } = deviceKeys(store.space, address);
-  if (pace) await writeAlways(store, 'HSET', device, 'pace', JSON.stringify(pace));
-  else await store.redis.hdel(device, 'pace');
+  await setField(store, address, 'pace', pace ? JSON.stringify(pace) : '');
 }
 
-/** How the last attempt to link the device ended. An import is no such attempt: it may have been the way round the passkey. */
-export async function notePasskeyDemand(store: Store, address: DeviceAddress, isDemanded: boolean): Promise<void> {
-  const { device } = deviceKeys(store.space, address);
-  if (isDemanded) await writeAlways(store, 'HSET', device, 'asksForPasskey', '1');
-  else await store.redis.hdel(device, 'asksForPasskey');
-}
-
-/** The device that tokens act on which are not linked to one. */
-export async function readDefaultDevice(store: Store, workspace: Workspace): Promise<DeviceId> {
-  return (await store.redis.get(workspaceKeys(store.space, workspace).defaultDevice)) ?? DEFAULT_DEVICE;
-}
-
-/** Counts from the next request on, on every replica. */
-export async function setDefaultDevice(store: Store, workspace: Workspace, device: DeviceId): Promise<void> {
-  await writeAlways(store, 'SET', workspaceKeys(store.space, workspace).defaultDevice, device);
+/** Nothing is written where the device is gone by then. */
+async function setField(store: Store, address: DeviceAddress, field: string, value: string): Promise<void> {
+  await setFieldStep(store, { device: deviceKeys(store.space, address).device, field, value });
 }
 
 export async function listDevices(store: Store, workspace: Workspace): Promise<DeviceId[]> {

@@ -1,5 +1,7 @@
 -- Puts a device into the list of its workspace, under a short id of its own, unless the list has as many as it may.
--- Output: 'listed' (or it was already) | 'full' | 'taken' (another device has the short id)
+-- `token_key` is that of the caller, and goes with the workspace.
+-- Output: 'listed' (or it was already) | 'full' | 'taken' (another device has the short id) | 'gone' (the workspace has been deleted)
+if token_key and redis.call('EXISTS', token_key) == 0 then return 'gone' end
 local taken = redis.call('HGET', short_ids_key, short)
 if taken and taken ~= device then return 'taken' end
 if redis.call('SISMEMBER', devices_key, device) == 1 then return 'listed' end

@@ -2,12 +2,18 @@
 -- log keeps goes, and it is remembered which was the last of it.
 -- Output: 'appended' | 'moved' | 'closed'
 if redis.call('EXISTS', log_key) == 0 then return 'closed' end
-if (redis.call('HGET', marks_key, field) or none) ~= expected then return 'moved' end
+if (redis.call('HGET', marks_key, field) or none) ~= expected then
+  -- It may be sent again, where its reply was lost.
+  local is_ours = attempt ~= '' and redis.call('HGET', marks_key, field .. ':by') == attempt
+  return is_ours and 'appended' or 'moved'
+end
 for i = before_entries + 1, #ARGV do redis.call('XADD', log_key, '*', 'e', ARGV[i]) end
 -- Last: what a failing command before it has left undone is done again.
 redis.call('HSET', marks_key, field, mark)
+if attempt ~= '' then redis.call('HSET', marks_key, field .. ':by', attempt) end
 local time = redis.call('TIME')
-local oldest = string.format('%.0f', time[1] * 1000 - tonumber(kept_ms))
+-- In full: an id without its number stands for the whole millisecond, of which the trimming keeps all.
+local oldest = string.format('%.0f-0', time[1] * 1000 - tonumber(kept_ms))
 local gone = redis.call('XREVRANGE', log_key, '(' .. oldest, '-', 'COUNT', 1)[1]
 if gone then
   redis.call('XTRIM', log_key, 'MINID', oldest)

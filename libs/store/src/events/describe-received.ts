@@ -1,6 +1,6 @@
-import type { InboundContent, InboundMedia, MessageReference } from '@gateway/contracts/content/inbound-content';
+import type { InboundContent, InboundMedia } from '@gateway/contracts/content/inbound-content';
 import { makeMediaId } from '@gateway/contracts/content/media-id';
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Store } from '../core/store.js';
 import { UnknownKeyError } from '../core/vault.js';
@@ -23,14 +23,14 @@ export async function describeReceived(
     if (thrown instanceof UnknownKeyError && nowMs >= arrivedAtMs + KEY_PATIENCE_MS) return undefined;
     throw thrown;
   });
-  const { phone, jid, name, atMs = arrivedAtMs, replyTo } = message ?? ({} as Partial<ReceivedMessage>);
+  const { phone, jid, name, atMs = arrivedAtMs, replyTo, replyToSend } = message ?? ({} as Partial<ReceivedMessage>);
   return {
     platformMessageId: platformId,
     from: phone ?? jid ?? null,
     name: name ?? null,
     at: new Date(atMs).toISOString(),
     content: message ? describeContent(address, message) : { type: 'text', text: null },
-    replyTo: replyTo === undefined ? null : { platformMessageId: replyTo },
+    replyTo: replyTo === undefined ? null : reference({ platformId: replyTo, messageId: replyToSend }),
   };
 }
 
@@ -49,7 +49,10 @@ function describeContent(
 /** A reaction, a vote and a deletion have no text of their own. */
 const wordsOf = ({ type }: InboundContent, text: string) => (type === 'edited' ? { text } : {});
 
-const reference = ({ platformId }: MessageReference) => ({ platformMessageId: platformId });
+const reference = ({ platformId, messageId }: { platformId: string; messageId?: MessageId | undefined }) => ({
+  platformMessageId: platformId,
+  ...(messageId !== undefined && { messageId }),
+});
 
 function describeMedia(id: string, { mimeType, bytes, sha256, seconds, filename }: InboundMedia) {
   return {

@@ -1,77 +1,77 @@
+import { randomBytes } from 'node:crypto';
 import type { Workspace } from '@gateway/contracts/ids';
 import { eventWorkspacesKey, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
-import { defineScript } from '../core/scripts/define-script.js';
-import { isOne } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
-
-const openStreamStep = defineScript({
-  name: 'open-stream',
-  whenFull: 'runs',
-  keys: ['stream'],
-  args: {},
-  reply: String,
-});
-
-const forgetMarksStep = defineScript({
-  name: 'forget-marks',
-  whenFull: 'runs',
-  keys: ['marks'],
-  args: {},
-  reply: isOne,
-});
+import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
+import { clearAway } from './opening/close-events.js';
+import { finishStep, openLogStep, openOutboxStep, wantStep } from './opening/opening-steps.js';
 
 const ALL_SHARDS = Array.from({ length: SHARDS }, (_, shard) => shard);
 
 /**
- * Someone wants the events of a workspace: from the return of this on each change has one. Safe to repeat; what was open stays.
- * Needs 64 small streams, hence to be closed when no one wants them any more.
+ * Someone wants the events of a workspace: from the return of this on each change has one, and no one ends them for a week. Safe to
+ * repeat; what was open stays. Needs 64 small streams, hence to be closed when no one wants them any more. Throws `WorkspaceGoneError`,
+ * having written nothing, when the workspace has been deleted since a caller was let in.
+ * @param options.keyId of the token of that caller.
  */
-export async function openEvents(store: Store, workspace: Workspace): Promise<void> {
-  if (await areEventsOpen(store, workspace)) return;
-  // First: where this breaks off, it is known since when.
-  await writeAlways(store, 'HSET', workspaceKeys(store.space, workspace).eventMarks, 'openedAtMs', systemClock.nowMs());
-  await mendEvents(store, workspace);
-}
-
-/** Makes what is missing of open events: Redis may have lost a stream in a failover, and into none nothing is written. Safe to repeat. */
-export async function mendEvents(store: Store, workspace: Workspace): Promise<void> {
-  const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
-  await writeAlways(store, 'SADD', eventWorkspacesKey(store.space), workspace);
-  const begin = await openStreamStep(store, { stream: eventLog });
-  // Cursors of a former log are of no use.
-  await writeAlways(store, 'HSETNX', eventMarks, 'goneTo', begin);
-  await Promise.all(
-    ALL_SHARDS.map((shard) => openStreamStep(store, { stream: shardKeys(store.space, shard).outbox(workspace) })),
-  );
-  await writeAlways(store, 'HSET', eventMarks, 'isOpen', 1);
-}
-
-export async function areEventsOpen(store: Store, workspace: Workspace): Promise<boolean> {
-  return (await store.redis.hget(workspaceKeys(store.space, workspace).eventMarks, 'isOpen')) === '1';
+export async function openEvents(
+  store: Store,
+  workspace: Workspace,
+  { keyId }: { keyId?: string } = {},
+): Promise<void> {
+  // First: who ends them leaves alone what comes behind it.
+  const { eventMarks: marks, token } = workspaceKeys(store.space, workspace);
+  const asked = { marks, token: keyId === undefined ? undefined : token(keyId), nowMs: systemClock.nowMs() };
+  const areOpen = await wantStep(store, asked);
+  if (areOpen === -1) throw new WorkspaceGoneError();
+  if (areOpen === 0) await make(store, workspace, { isOpenedAnew: true });
+  // In a Cluster a failover may lose that alone.
+  else await putOnList(store, workspace).then(() => finish(store, workspace));
 }
 
 /**
- * No one wants them any more: what was not read is forgotten. Safe to repeat, wherever it breaks off: until the end they are on the list.
- * Answers `false` when someone has opened them meanwhile: they are open then.
+ * Makes what is missing of events that someone wants: Redis may have lost a stream in a failover, and into none nothing is written; or
+ * their place on the list. Safe to repeat.
  */
-export async function closeEvents(store: Store, workspace: Workspace): Promise<boolean> {
-  const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
-  await store.redis.hdel(eventMarks, 'isOpen');
+export async function mendEvents(store: Store, workspace: Workspace): Promise<void> {
+  await make(store, workspace, { isOpenedAnew: false });
+}
+
+/**
+ * The same where a bell has rung, for a workspace that is on no list: one that is there is looked after. Where no one wants them there may
+ * be an outbox all the same: who made it stood still while others ended them, and died. No one would ever empty it.
+ */
+export async function mendHeardEvents(store: Store, workspace: Workspace): Promise<void> {
+  if ((await store.redis.sismember(eventWorkspacesKey(store.space), workspace)) === 1) return;
+  if (!(await make(store, workspace, { isOpenedAnew: false }))) await clearAway(store, workspace);
+}
+
+/** Answers whether someone wanted them. */
+async function make(store: Store, workspace: Workspace, how: { isOpenedAnew: boolean }): Promise<boolean> {
+  const { eventLog: log, eventMarks: marks, webhooks } = workspaceKeys(store.space, workspace);
+  if (!(await openLogStep(store, { log, marks, webhooks }))) return false;
+  await putOnList(store, workspace);
+  const stamp = randomBytes(9).toString('base64url');
   await Promise.all(
-    ALL_SHARDS.map(async (shard) => {
-      const outbox = shardKeys(store.space, shard).outbox(workspace);
-      await store.redis.unlink(outbox, `${outbox}:missing`);
+    ALL_SHARDS.map((shard) => {
+      const { outbox, outboxStamp } = shardKeys(store.space, shard);
+      return openOutboxStep(store, { outbox: outbox(workspace), outboxStamp: outboxStamp(workspace), stamp, ...how });
     }),
   );
-  await store.redis.unlink(eventLog);
-  if (await forgetMarksStep(store, { marks: eventMarks })) {
-    await store.redis.srem(eventWorkspacesKey(store.space), workspace);
-    if (!(await areEventsOpen(store, workspace))) return true;
-  }
-  await mendEvents(store, workspace);
-  return false;
+  await finish(store, workspace);
+  return true;
+}
+
+/** They may have been ended meanwhile, or the workspace deleted, while this process stood still. */
+async function finish(store: Store, workspace: Workspace): Promise<void> {
+  const { eventMarks: marks, webhooks } = workspaceKeys(store.space, workspace);
+  if (!(await finishStep(store, { marks, webhooks }))) await clearAway(store, workspace);
+}
+
+async function putOnList(store: Store, workspace: Workspace): Promise<void> {
+  await writeAlways(store, 'SADD', eventWorkspacesKey(store.space), workspace);
 }
 
 export async function listEventWorkspaces(store: Store): Promise<Workspace[]> {

@@ -1,10 +1,28 @@
 import { compareEntries, type LogPlace } from '@gateway/contracts/events/cursor';
-import { type EventEntry, openEntry, READ_ENTRY_VERSIONS, readEntry, weightOf } from '@gateway/contracts/events/entry';
+import {
+  type EntryOutline,
+  type EventEntry,
+  openEntry,
+  outlineOf,
+  READ_ENTRY_VERSIONS,
+  readEntry,
+  weightOf,
+} from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
+import { defineScript, number } from '../core/scripts/define-script.js';
+import { isOne } from '../core/scripts/replies.js';
 import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
-import { type Store, writeAlways } from '../core/store.js';
+import type { Store } from '../core/store.js';
+
+const noteReadingStep = defineScript({
+  name: 'note-reading',
+  whenFull: 'runs',
+  keys: ['marks'],
+  args: { nowMs: number },
+  reply: isOne,
+});
 
 export interface LoggedEntry extends EventEntry {
   /** Of the stream. */
@@ -30,34 +48,70 @@ export interface LogPart {
 export const MOST_CHANGES = 10_000;
 
 /**
- * At most `limit` entries, and not many more changes than one may have; `LogGone` when some are missing there. Throws
+ * At most `limit` entries (of those that are not wanted without what they tell), and not many more changes than one may have; `LogGone` when some are missing there. Throws
  * `UnknownVersionError` where the first is of another version, as in an upgrade: passed over, its readers would miss it.
  */
 export async function readLog(
   store: Store,
   workspace: Workspace,
   after: LogPlace,
-  { limit }: { limit: number },
+  { limit, isWanted }: { limit: number; isWanted?: (atMs: number) => boolean },
 ): Promise<LogPart | LogGone> {
+  const rows = await readRows(store, workspace, { after, limit });
+  if ('oldest' in rows) return rows;
+  const entries: LoggedEntry[] = [];
+  let changes = 0;
+  for (const [id, [, value]] of rows) {
+    if (changes >= MOST_CHANGES) break;
+    if (entries.length > 0 && !isKnown(value!)) break;
+    const entry = isWanted ? readIf(value!, isWanted) : readKnown(value!);
+    for (const part of entry.parts) changes += weightOf(part);
+    entries.push({ id: id.toString(), ...entry });
+  }
+  return { entries, changes, isLast: rows.length < limit && entries.length === rows.length };
+}
+
+function readIf(bytes: Buffer, isWanted: (atMs: number) => boolean): EventEntry {
+  const { atMs, class: kind } = openKnown(bytes);
+  return isWanted(atMs) ? readKnown(bytes) : { class: kind, atMs, parts: [] };
+}
+
+export interface OutlinedEntry extends EntryOutline {
+  /** Of the stream. */
+  id: string;
+}
+
+/** The same for those who look for how much there is. */
+export async function outlineLog(
+  store: Store,
+  workspace: Workspace,
+  after: LogPlace,
+  { limit }: { limit: number },
+): Promise<{ entries: OutlinedEntry[]; isLast: boolean } | LogGone> {
+  const rows = await readRows(store, workspace, { after, limit });
+  if ('oldest' in rows) return rows;
+  const entries: OutlinedEntry[] = [];
+  for (const [id, [, value]] of rows) {
+    if (entries.length > 0 && !isKnown(value!)) break;
+    checkVersion(value!);
+    entries.push({ id: id.toString(), ...outlineOf(value!) });
+  }
+  return { entries, isLast: rows.length < limit && entries.length === rows.length };
+}
+
+async function readRows(
+  store: Store,
+  workspace: Workspace,
+  { after, limit }: { after: LogPlace; limit: number },
+): Promise<[Buffer, Buffer[]][] | LogGone> {
   const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
   // In this order, as they are in one slot: what went meanwhile is not taken for all that there was.
   const [rows, goneTo] = await Promise.all([
     store.redis.xrangeBuffer(eventLog, `(${after.entry}`, '+', 'COUNT', limit),
     store.redis.hget(eventMarks, 'goneTo'),
   ]);
-  if (goneTo !== null && after.entry !== '0-0' && compareEntries(after.entry, goneTo) < 0) {
-    return { oldest: { entry: goneTo, offset: 0 } };
-  }
-  const entries: LoggedEntry[] = [];
-  let changes = 0;
-  for (const [id, [, value]] of rows) {
-    if (changes >= MOST_CHANGES) break;
-    if (entries.length > 0 && !isKnown(value!)) break;
-    const entry = readKnown(value!);
-    for (const part of entry.parts) changes += weightOf(part);
-    entries.push({ id: id.toString(), ...entry });
-  }
-  return { entries, changes, isLast: rows.length < limit && entries.length === rows.length };
+  const isGone = goneTo !== null && after.entry !== '0-0' && compareEntries(after.entry, goneTo) < 0;
+  return isGone ? { oldest: { entry: goneTo, offset: 0 } } : rows;
 }
 
 const isKnown = (bytes: Buffer) => READ_ENTRY_VERSIONS.includes(bytes[0]!);
@@ -91,8 +145,8 @@ export async function endOfLog(store: Store, workspace: Workspace): Promise<LogP
   return { entry: String(info[info.indexOf('last-generated-id') + 1] ?? '0-0'), offset: 0 };
 }
 
-/** Someone reads the log who is on no list: it stays open for a week from then on. */
-export async function noteReading(store: Store, workspace: Workspace): Promise<void> {
+/** Someone reads the log who is on no list: it stays open for a week from then on. `false` when there is none. */
+export function noteReading(store: Store, workspace: Workspace): Promise<boolean> {
   const { eventMarks } = workspaceKeys(store.space, workspace);
-  await writeAlways(store, 'HSET', eventMarks, 'readAtMs', systemClock.nowMs());
+  return noteReadingStep(store, { marks: eventMarks, nowMs: systemClock.nowMs() });
 }

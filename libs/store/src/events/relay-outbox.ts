@@ -1,19 +1,13 @@
 import { compareEntries, entryAfter } from '@gateway/contracts/events/cursor';
-import { EVENT_LOG, mayWait } from '@gateway/contracts/events/entry';
+import { EVENT_CLASSES, EVENT_LOG, type EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
-import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { bytes, defineScript, flag, number, text } from '../core/scripts/define-script.js';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { readSurely } from '../core/confirming/write-together.js';
+import { defineScript, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
-import { gapEntry } from './gap-entry.js';
-
-const appendStep = defineScript({
-  name: 'append-events',
-  whenFull: 'runs',
-  keys: ['log', 'marks'],
-  args: { field: text, none: text, expected: text, mark: text, keptMs: number, canWait: flag, '...entries': bytes },
-  reply: oneOf('appended', 'moved', 'closed'),
-});
+import { appendEvents, keyOfOutbox, makeAttempt, type Outbox } from './append-events.js';
+import { GapCount, tellMissing } from './tell-missing.js';
 
 const boundStep = defineScript({
   name: 'bound-log',
@@ -23,48 +17,134 @@ const boundStep = defineScript({
   reply: isOne,
 });
 
+const trimStep = defineScript({
+  name: 'trim-outbox',
+  whenFull: 'runs',
+  keys: ['outbox'],
+  args: { last: text, behind: text },
+  reply: oneOf('', ...EVENT_CLASSES),
+});
+
 const AT_ONCE = 500;
 const START = '0-0';
 
-export interface Outbox {
-  workspace: Workspace;
-  shard: number;
+export interface RelayOptions {
+  /** Counts those of the entries that tell of a gap. */
+  gaps?: GapCount;
+  /** Where this process left the mark of each outbox: it is compared with that in Redis before anything is appended, or trimmed. */
+  marks?: Map<string, string>;
+  /** Is told how many entries there are as soon as they are in the log, also where that then fails, as replicas do not confirm. */
+  onAppended?: (entries: number) => void;
+  /** Before what is left is read, if that came since and may be gathered. */
+  rest?: () => Promise<void>;
 }
 
 /**
- * Copies what is in an outbox to the log of its workspace, each entry once, whoever else does the same at the same time and wherever
- * a process dies: the step that appends also moves the mark, and compares it before. Then the outbox is trimmed. Answers how many
- * entries this call has appended. @param onGap when one of them tells of a gap.
+ * Copies what is in an outbox to the log of its workspace, each entry once, also where other processes do the
+ * same at the same time, and wherever a process dies: the step that appends also moves the mark, and compares it before. Then the outbox is trimmed. Answers how many
+ * entries this call has appended.
  */
-export async function relayOutbox(store: Store, outbox: Outbox, onGap = () => {}): Promise<number> {
-  const [missing, known] = await Promise.all([tellMissing(store, outbox), readMark(store, outbox)]);
-  if (missing > 0) onGap();
-  let appended = missing;
-  let [mark, found] = [known, await readBehind(store, outbox, known)];
-  // Where something lies behind the mark, that is not ahead.
-  if (found.length === 0) {
-    mark = await mendMark(store, outbox, known);
-    if (mark !== known) found = await readBehind(store, outbox, mark);
+export async function relayOutbox(
+  store: Store,
+  outbox: Outbox,
+  { gaps = new GapCount(() => {}), marks = new Map(), rest, onAppended }: RelayOptions = {},
+): Promise<number> {
+  const place = `${outbox.workspace}/${outbox.shard}`;
+  let appended = 0;
+  const note = (entries: number) => {
+    appended += entries;
+    onAppended?.(entries);
+  };
+  const noteMissing = () => tellMissing(store, outbox, gaps).then(note);
+  const readMarkAgain = async (known: string) => {
+    const found = await readMark(store, outbox);
+    // Redis went back: it may be that what was missing is told there no more.
+    if (compareEntries(found, known) < 0) await noteMissing();
+    return found;
+  };
+  let mark = marks.get(place);
+  if (mark === undefined) [mark] = await Promise.all([readMark(store, outbox), noteMissing()]);
+  for (;;) {
+    const { isEmpty, isLong, untold } = await readConfirmed(store, outbox, mark);
+    // What comes into an empty one rings.
+    if (isEmpty) return appended;
+    // Only a long one may become full.
+    if (isLong) await noteMissing();
+    const { outcome, last } = await append(store, outbox, { mark, untold });
+    if (outcome === 'closed') {
+      marks.delete(place);
+      return appended;
+    }
+    if (outcome === 'appended') note(untold.length);
+    mark = outcome === 'appended' ? last : await readMarkAgain(mark);
+    marks.set(place, mark);
+    if (outcome === 'moved') continue;
+    // What came before the trimming, and while replicas confirmed, has rung no bell unless it cannot wait behind what can.
+    const left = await trim(store, outbox, mark);
+    if (left === '') return appended;
+    // Of a long one more may be there that cannot wait, and has rung before.
+    if (left === 'lists' && !isLong) await rest?.();
   }
-  // Someone else may have appended them, and not lived to trim.
-  if (found.length === 0) await trim(store, outbox, mark);
-  while (found.length > 0) {
-    const last = found.at(-1)![0].toString();
-    const entries = found.map(([, [, value]]) => value!);
-    const what = { field: `${outbox.shard}`, none: START, expected: mark, mark: last, entries };
-    const outcome = await append(store, outbox, what);
-    if (outcome === 'closed') return appended;
-    if (outcome === 'appended') appended += entries.length;
-    mark = outcome === 'appended' ? last : await readMark(store, outbox);
-    // In this order: what came before the trimming has rung no bell.
-    [, found] = await Promise.all([trim(store, outbox, mark), readBehind(store, outbox, mark)]);
-  }
-  return appended;
 }
 
-function readBehind(store: Store, outbox: Outbox, mark: string): Promise<[Buffer, Buffer[]][]> {
-  return store.redis.xrangeBuffer(keyOf(store, outbox), `(${mark}`, '+', 'COUNT', AT_ONCE);
+type Untold = readonly { id: string; entry: Buffer }[];
+
+/** Also of nothing: the mark is compared, as what is there up to it is trimmed then. */
+async function append(store: Store, outbox: Outbox, { mark, untold }: { mark: string; untold: Untold }) {
+  const last = untold.at(-1)?.id ?? mark;
+  const entries = untold.map(({ entry }) => entry);
+  // What brings nothing leaves it said whose the last was.
+  const attempt = entries.length > 0 ? makeAttempt() : '';
+  const move = { field: `${outbox.shard}`, none: START, expected: mark, mark: last, attempt };
+  return { outcome: await appendEvents(store, outbox, { ...move, entries }), last };
 }
+
+interface OutboxPart {
+  isEmpty: boolean;
+  /** There may be more than this. */
+  isLong: boolean;
+  untold: Untold;
+}
+
+/**
+ * Once replicas have it: what a failover takes back happens again here, and the log, which lies on another master of a Cluster, would tell of it
+ * twice. With Sentinels as well, where the step that appends waits for the next master.
+ */
+function readConfirmed(store: Store, outbox: Outbox, mark: string): Promise<OutboxPart> {
+  const isAnything = ({ untold }: OutboxPart) => untold.length > 0;
+  return readSurely(store, keyOfOutbox(store, outbox), { read: () => readOutbox(store, outbox, mark), isAnything });
+}
+
+/**
+ * What is there and not in the log: all behind the mark. What is there up to the mark is in the log as long as the entry of the mark is
+ * there, too: someone has appended it, and not lived to trim. Without that entry it came after Redis went back here and not in the log,
+ * by the clock of another master. @param mark was read before, as it grows.
+ */
+async function readOutbox(store: Store, outbox: Outbox, mark: string): Promise<OutboxPart> {
+  const key = keyOfOutbox(store, outbox);
+  const found = (await store.redis.xrangeBuffer(key, '-', '+', 'COUNT', AT_ONCE)).map(toEntry);
+  const [first] = found;
+  if (!first) return { isEmpty: true, isLong: false, untold: [] };
+  const isLong = found.length === AT_ONCE;
+  if (compareEntries(first.id, mark) > 0) return { isEmpty: false, isLong, untold: found };
+  // It is long since this was trimmed, as replicas do not confirm.
+  if (isLong) return readLongOutbox(store, key, mark);
+  const place = found.findIndex(({ id }) => id === mark);
+  return { isEmpty: false, isLong, untold: found.slice(place + 1) };
+}
+
+async function readLongOutbox(store: Store, key: string, mark: string): Promise<OutboxPart> {
+  // In this order: what is trimmed in between is not read.
+  const [ofMark, rows, behind] = await Promise.all([
+    store.redis.xrange(key, mark, mark),
+    store.redis.xrangeBuffer(key, '-', '+', 'COUNT', AT_ONCE),
+    store.redis.xrangeBuffer(key, `(${mark}`, '+', 'COUNT', AT_ONCE),
+  ]);
+  const untold = (ofMark.length > 0 ? behind : rows).map(toEntry);
+  return { isEmpty: rows.length === 0, isLong: true, untold };
+}
+
+const toEntry = ([id, [, entry]]: [Buffer, Buffer[]]) => ({ id: id.toString(), entry: entry! });
 
 /** Makes room where the log is larger than it may get: the oldest goes. Answers whether it did. */
 export async function boundLog(
@@ -85,57 +165,15 @@ export async function boundLog(
 
 const SHARE_TO_GO = 0.05;
 
-function keyOf({ space }: Store, { workspace, shard }: Outbox): string {
-  return shardKeys(space, shard).outbox(workspace);
-}
-
 async function readMark(store: Store, { workspace, shard }: Outbox): Promise<string> {
   return (await store.redis.hget(workspaceKeys(store.space, workspace).eventMarks, `${shard}`)) ?? START;
 }
 
 /**
  * Once replicas have what the log got: it lies elsewhere in a Cluster, and a failover there does not bring back what is gone here.
- * Throws `not_confirmed`; entries then lie here for the next attempt, which finds the mark.
+ * Throws `not_confirmed`; entries then lie here for the next attempt, which finds the mark. Answers with the class of what is left.
  */
-async function trim(store: Store, outbox: Outbox, mark: string): Promise<void> {
-  if (mark === START) return;
+async function trim(store: Store, outbox: Outbox, mark: string): Promise<EventClass | ''> {
   await store.confirmWrites(workspaceKeys(store.space, outbox.workspace).eventLog);
-  await store.redis.xtrim(keyOf(store, outbox), 'MINID', entryAfter(mark));
-}
-
-/**
- * The mark, or the start if it is ahead of the outbox: Redis went back by a second here, and not there. Before anything is trimmed, as
- * what came since then lies behind the mark and is not in the log. @param mark was read before, as it grows.
- */
-async function mendMark(store: Store, outbox: Outbox, mark: string): Promise<string> {
-  if (mark === START) return mark;
-  const info = (await store.redis.xinfo('STREAM', keyOf(store, outbox)).catch(() => [])) as unknown[];
-  const last = info[info.indexOf('last-generated-id') + 1];
-  if (typeof last !== 'string' || compareEntries(last, mark) >= 0) return mark;
-  await append(store, outbox, { field: `${outbox.shard}`, none: START, expected: mark, mark: START, entries: [] });
-  return readMark(store, outbox);
-}
-
-/** What an outbox had no room for is a gap in the log. */
-async function tellMissing(store: Store, outbox: Outbox): Promise<number> {
-  const field = `${outbox.shard}:missing`;
-  const [count, known] = await Promise.all([
-    store.redis.get(`${keyOf(store, outbox)}:missing`),
-    store.redis.hget(workspaceKeys(store.space, outbox.workspace).eventMarks, field),
-  ]);
-  const [missing, told] = [Number(count ?? 0), known ?? '0'];
-  if (missing <= Number(told)) return 0;
-  const entries = [gapEntry(missing - Number(told))];
-  const outcome = await append(store, outbox, { field, none: '0', expected: told, mark: `${missing}`, entries });
-  return outcome === 'appended' ? 1 : 0;
-}
-
-function append(
-  store: Store,
-  { workspace }: Outbox,
-  what: { field: string; none: string; expected: string; mark: string; entries: Buffer[] },
-): Promise<'appended' | 'moved' | 'closed'> {
-  const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
-  const canWait = what.entries.every(mayWait);
-  return appendStep(store, { log: eventLog, marks: eventMarks, keptMs: EVENT_LOG.keptMs, canWait, ...what });
+  return trimStep(store, { outbox: keyOfOutbox(store, outbox), last: mark, behind: entryAfter(mark) });
 }

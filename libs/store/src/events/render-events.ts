@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { LogPlace } from '@gateway/contracts/events/cursor';
-import type { EventPart } from '@gateway/contracts/events/entry';
+import type { EventPart, RecipientChange } from '@gateway/contracts/events/entry';
 import { escapeId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, DEFAULT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import { type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
-import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
 import { DISABLED_AFTER_MS } from '@gateway/contracts/webhooks/breaker';
 import type { Store } from '../core/store.js';
 import { describeReceived } from './describe-received.js';
 import type { LoggedEntry } from './read-log.js';
+import { type AskedPart, type ChangeShape, shapeOf, UPDATED, type Wanted, wantedOf } from './reading/change-shapes.js';
 import { SendsOfEvents } from './sends-of-events.js';
 
 export interface EventFilter {
@@ -16,8 +16,10 @@ export interface EventFilter {
   types?: readonly string[];
   /** Of these devices only; without it of all, and of the workspace itself. */
   devices?: readonly DeviceId[];
-  /** Changes that were passed alone are left out of those that are told together: other types were asked for before. */
-  leavesOutPassed?: boolean;
+  /** Changes that are told together have no id as one event yet: they get it with others (`updateOf`). */
+  leavesOutIds?: boolean;
+  /** How what people wrote is looked up. Default: each for itself. */
+  describe?: typeof describeReceived;
 }
 
 export interface RenderedEvent {
@@ -28,18 +30,6 @@ export interface RenderedEvent {
 
 /** Changes that come in one event at most, and that are described in one turn of the event loop: it takes some milliseconds. */
 const MOST_ROWS = 500;
-
-/** All events of log entries: see `eachEvent`. */
-export async function renderEvents(
-  store: Store,
-  workspace: Workspace,
-  entries: readonly LoggedEntry[],
-  filter: EventFilter = {},
-): Promise<RenderedEvent[]> {
-  const rendered: RenderedEvent[] = [];
-  for await (const event of eachEvent(store, workspace, entries, filter)) rendered.push(event);
-  return rendered;
-}
 
 /**
  * The events of log entries, the same bytes whenever they are asked for, as long as what they tell of is kept. A change of recipients
@@ -73,13 +63,13 @@ export function entryReader(
   store: Store,
   workspace: Workspace,
   filter: EventFilter = {},
-): (entry: LoggedEntry, taken: number) => AsyncGenerator<EntryEvent> {
-  // That something is missing is told to all.
-  const wanted = new Set([...(filter.types ?? DEFAULT_TYPES), 'events.gap']);
+): (entry: LoggedEntry, taken: number, asked?: readonly AskedPart[]) => AsyncGenerator<EntryEvent> {
+  const wanted = wantedOf(filter.types ?? DEFAULT_TYPES);
   const sends = new SendsOfEvents(store);
-  const { leavesOutPassed = false } = filter;
-  return async function* (entry, taken) {
-    if (isWanted(entry, filter)) yield* eachOfEntry({ store, workspace, sends, wanted, taken, leavesOutPassed }, entry);
+  const { leavesOutIds = false, describe = describeReceived } = filter;
+  return async function* (entry, taken, asked) {
+    if (!isWanted(entry, filter)) return;
+    yield* eachOfEntry({ store, workspace, sends, wanted, taken, asked, leavesOutIds, describe }, entry);
   };
 }
 
@@ -92,10 +82,13 @@ interface Rendering {
   store: Store;
   workspace: Workspace;
   sends: SendsOfEvents;
-  wanted: ReadonlySet<string>;
+  wanted: Wanted;
   /** Of this entry. */
   taken: number;
-  leavesOutPassed: boolean;
+  /** How what came up to there was told, if that counts. */
+  asked: readonly AskedPart[] | undefined;
+  leavesOutIds: boolean;
+  describe: typeof describeReceived;
 }
 
 /** An event, and how far one is in its entry who has it: the same number whatever types are asked for. */
@@ -105,6 +98,8 @@ export interface EntryEvent {
   end: number;
   /** Of changes that are told with others only: how far one is who was told each of them alone, as another type was asked for. */
   rowEnds?: number[];
+  /** Of changes that are told together: which of them are told alone, too. */
+  areTwice?: boolean[];
 }
 
 async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGenerator<EntryEvent> {
@@ -113,9 +108,9 @@ async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGene
   let before = 0;
   for (const part of entry.parts) {
     if (part.kind === 'changes') yield* eachOfChanges(rendering, entry, { part, before });
-    else if (TYPES[part.kind].some((type) => rendering.wanted.has(type))) {
+    else if (TYPES[part.kind].some((type) => rendering.wanted.types.has(type))) {
       for (const event of await renderOther(rendering, entry, part)) {
-        if (rendering.wanted.has(event.type)) yield { event, end: before + 2 };
+        if (rendering.wanted.types.has(event.type)) yield { event, end: before + 2 };
       }
     }
     before += 2 * (part.kind === 'changes' ? part.changes.length : 1);
@@ -127,46 +122,56 @@ async function countMissing({ workspace, sends, wanted }: Rendering, entry: Logg
   const { device, tag, parts } = entry;
   if (device === undefined || tag === undefined) return 0;
   const counts = parts.map((part) => {
-    if (part.kind === 'changes') return wantsChanges(wanted) ? part.changes.length : 0;
-    return part.kind === 'finished' && wanted.has('send.finished') ? 1 : 0;
+    if (part.kind === 'changes') return wanted.hasChanges ? part.changes.length : 0;
+    return part.kind === 'finished' && wanted.types.has('send.finished') ? 1 : 0;
   });
   const count = counts.reduce((sum, each) => sum + each, 0);
   return count > 0 && !(await sends.find({ workspace, device }, tag)) ? count : 0;
 }
 
 async function* eachOfChanges(
-  { workspace, sends, wanted, taken, leavesOutPassed }: Rendering,
+  rendering: Rendering,
   entry: LoggedEntry,
   { part: { changes }, before }: { part: EventPart & { kind: 'changes' }; before: number },
 ): AsyncGenerator<EntryEvent> {
-  if (entry.device === undefined || entry.tag === undefined || !wantsChanges(wanted)) return;
+  const { workspace, sends, wanted, taken, leavesOutIds } = rendering;
+  if (entry.device === undefined || entry.tag === undefined || !wanted.hasChanges) return;
   const address = { workspace, device: entry.device };
   const send = await sends.find(address, entry.tag);
   if (!send) return;
   const name = send.kind === 'otp' ? 'otp' : 'message';
-  const areTogether = send.kind !== 'otp' && wanted.has('messages.updated');
-  const areTwice = areTogether && RECIPIENT_STATUSES.some((status) => wanted.has(`${name}.${status}`));
+  const areTogetherOnly = wanted.alone[name].size === 0;
   for (let from = 0; from < changes.length; from += MOST_ROWS) {
     const some = changes.slice(from, from + MOST_ROWS);
     const end = before + 2 * (from + some.length);
-    const ends = some.map((_, i) => before + 2 * (from + i) + 1);
-    const isPassed = (i: number) => leavesOutPassed && areTogether && !areTwice && ends[i]! <= taken;
-    const told = some.filter(({ status }, i) => (areTogether ? !isPassed(i) : wanted.has(`${name}.${status}`)));
-    if (end <= taken || told.length === 0) continue;
-    const rows = await sends.describe(address, send, { changes: told, atMs: entry.atMs });
-    for (const [i, row] of rows.entries()) {
-      const type = `${name}.${row.status}`;
-      if (wanted.has(type)) yield { event: ofRow(entry, type, row), end: ends[some.indexOf(told[i]!)]! };
+    if (end <= taken) continue;
+    const told: { change: RecipientChange; shape: ChangeShape; end: number }[] = [];
+    for (const [i, change] of some.entries()) {
+      const place = before + 2 * (from + i) + 1;
+      const shape = shapeOf(rendering, name, change.status, place);
+      if (shape.isAlone || shape.isTogether) told.push({ change, shape, end: shape.isLate ? end : place });
     }
-    if (!areTogether) continue;
-    const rowEnds = areTwice ? undefined : ends.slice(-rows.length);
-    yield { event: updateOf(entry, rows), end, ...(rowEnds && { rowEnds }) };
+    if (told.length === 0) continue;
+    if (taken > before) told.sort((one, other) => one.end - other.end);
+    const rows = await sends.describe(address, send, { changes: told.map(({ change }) => change), atMs: entry.atMs });
+    const together: ChangeData[] = [];
+    const rowEnds: number[] = [];
+    const areTwice: boolean[] = [];
+    for (const [i, row] of rows.entries()) {
+      const { shape, end } = told[i]!;
+      if (shape.isAlone) yield { event: ofRow(entry, `${name}.${row.status}`, row), end };
+      if (!shape.isTogether) continue;
+      together.push(row);
+      rowEnds.push(end);
+      areTwice.push(shape.isTwice);
+    }
+    if (together.length === 0) continue;
+    const event = leavesOutIds
+      ? eventOf(entry, { id: '', type: UPDATED, data: { changes: together } })
+      : updateOf(entry, together);
+    yield areTogetherOnly ? { event, end, areTwice, rowEnds } : { event, end, areTwice };
   }
 }
-
-/** Otherwise nothing is looked up for them. */
-const wantsChanges = (wanted: ReadonlySet<string>) =>
-  [...wanted].some((type) => /^(messages|otp)\.|^message\.(?!received)/.test(type));
 
 const ofRow = (entry: LoggedEntry, type: string, row: ChangeData): GatewayEvent =>
   eventOf(entry, { id: row.id, type, data: { ...row } });
@@ -175,7 +180,7 @@ const ofRow = (entry: LoggedEntry, type: string, row: ChangeData): GatewayEvent 
 export function updateOf(entry: Pick<LoggedEntry, 'atMs' | 'device'>, changes: ChangeData[]): GatewayEvent {
   const ids = changes.map(({ id }) => id).join(' ');
   const id = `evt_${createHash('sha256').update(ids).digest('hex').slice(0, 32)}`;
-  return eventOf(entry, { id, type: 'messages.updated', data: { changes } });
+  return eventOf(entry, { id, type: UPDATED, data: { changes } });
 }
 
 /** What a part may be told as: of one that is not wanted nothing is looked up. */
@@ -190,7 +195,7 @@ const TYPES: Record<Exclude<EventPart['kind'], 'changes'>, readonly string[]> = 
 };
 
 async function renderOther(
-  { store, workspace, sends }: Rendering,
+  { store, workspace, sends, describe }: Rendering,
   entry: LoggedEntry,
   part: Exclude<EventPart, { kind: 'changes' }>,
 ): Promise<GatewayEvent[]> {
@@ -225,7 +230,7 @@ async function renderOther(
     }
     case 'received':
       return make(`${escapeId(part.platformId)}_received`, 'message.received', {
-        ...(await describeReceived(store, address, { platformId: part.platformId, arrivedAtMs: entry.atMs })),
+        ...(await describe(store, address, { platformId: part.platformId, arrivedAtMs: entry.atMs })),
       });
     case 'optOuts': {
       const { isAdded, phones, source } = part;

@@ -1,30 +1,34 @@
 import type { RecipientChange } from '@gateway/contracts/events/entry';
 import type { ChangeData } from '@gateway/contracts/events/events';
 import { type DeviceAddress, parseMessageId, type SendTag } from '@gateway/contracts/ids';
-import type { RecipientView } from '@gateway/contracts/sends/packed-send';
+import { unpackNumber } from '@gateway/contracts/sends/packed-send';
 import { type PlatformIds, platformIds } from '@gateway/contracts/sends/platform-id';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import type { Store } from '../core/store.js';
 import { readIdKey } from '../devices/devices.js';
-import { readRecipients, readRecord, type SendRecord } from '../sends/read-send.js';
+import { readBeginning, readPlaces, type SendRecord } from '../sends/read-send.js';
 
-/** Recipients that are looked up together. */
-const BLOCK = 128;
+/** Recipients that are looked up together, 24 kB: what a send of a usual length has to tell takes one command. */
+const BLOCK = 1_024;
 
 /** What entries say by index, looked up: of each send and of each device once. */
 export class SendsOfEvents {
   readonly #sends = new Map<string, Promise<SendRecord | undefined>>();
   readonly #ids = new Map<string, Promise<PlatformIds | undefined>>();
-  readonly #blocks = new Map<string, Promise<readonly RecipientView[]>>();
+  /** Places of recipients, as they lie in Redis. */
+  readonly #blocks = new Map<string, Promise<Buffer>>();
 
   constructor(private readonly store: Store) {}
 
   /** `undefined` for one that is gone. Throws `UnknownVersionError` for one that only another version can read: that one tells of it. */
   find(address: DeviceAddress, tag: SendTag): Promise<SendRecord | undefined> {
-    const place = `${address.workspace}/${address.device}/${tag}`;
+    const place = placeOf(address, tag);
     const known = this.#sends.get(place);
     if (known) return known;
-    const found = readRecord(this.store, address, tag);
+    const found = readBeginning(this.store, address, { tag, limit: BLOCK }).then((beginning) => {
+      if (beginning) this.#blocks.set(`${place}/0`, Promise.resolve(beginning.places));
+      return beginning?.send;
+    });
     this.#sends.set(place, found);
     return found;
   }
@@ -36,16 +40,25 @@ export class SendsOfEvents {
     { changes, atMs }: { changes: readonly RecipientChange[]; atMs: number },
   ): Promise<ChangeData[]> {
     const [ids, numbers] = await Promise.all([this.#idsOf(address), this.#numbersOf(address, send, changes)]);
-    const short = parseMessageId(send.messageId)!.shortDeviceId;
+    const { messageId, requestId, kind, tag, parts } = send;
+    const short = parseMessageId(messageId)!.shortDeviceId;
     const at = new Date(atMs).toISOString();
-    const made = ids ? ids.makeAll(changes.flatMap(({ index }) => partsOf(send, index))) : [];
+    const indices = changes.map(({ index }) => index);
+    const made = ids?.makeAll(send, indices) ?? [];
     return changes.map(({ index, status, errorCode }, i) => {
-      const parts = made.slice(i * send.parts, (i + 1) * send.parts);
+      const platformMessageIds = made.slice(i * parts, (i + 1) * parts);
       return {
-        id: `evt_${short}_${parts[0]?.slice(4) ?? `${send.tag}${index}`}_${status}`,
-        ...{ device: address.device, messageId: send.messageId, requestId: send.requestId, kind: send.kind, index },
-        ...{ to: numbers[i] ?? null, status, error: recipientErrorName(errorCode) ?? null },
-        ...{ at, platformMessageIds: parts },
+        id: `evt_${short}_${platformMessageIds[0]?.slice(4) ?? `${tag}${index}`}_${status}`,
+        device: address.device,
+        messageId,
+        requestId,
+        kind,
+        index,
+        to: numbers[i] ?? null,
+        status,
+        error: recipientErrorName(errorCode) ?? null,
+        at,
+        platformMessageIds,
       };
     });
   }
@@ -57,31 +70,29 @@ export class SendsOfEvents {
     return known;
   }
 
-  /** Of each change. A person who was forgotten has no digits there. */
+  /** Of each change. A person who was forgotten has none there. */
   async #numbersOf(
     address: DeviceAddress,
     send: SendRecord,
     changes: readonly RecipientChange[],
   ): Promise<(string | undefined)[]> {
-    const wanted = [...new Set(changes.map(({ index }) => Math.floor(index / BLOCK)))];
+    const wanted = [...new Set(changes.map(({ index }) => blockOf(index)))];
     const blocks = new Map(
-      await Promise.all(wanted.map(async (block) => [block, await this.#blockOf(address, send, block)] as const)),
+      await Promise.all(wanted.map(async (block) => [block, await this.#placesOf(address, send, block)] as const)),
     );
-    return changes.map(({ index }) => {
-      const { to = '' } = blocks.get(Math.floor(index / BLOCK))![index % BLOCK] ?? {};
-      return /^\d+$/.test(to) ? to : undefined;
-    });
+    return changes.map(({ index }) =>
+      index < send.total ? unpackNumber(blocks.get(blockOf(index))!, index % BLOCK) : undefined,
+    );
   }
 
-  /** Changes that come after each other are of people close to each other. */
-  #blockOf(address: DeviceAddress, { tag }: SendRecord, block: number): Promise<readonly RecipientView[]> {
-    const place = `${address.workspace}/${address.device}/${tag}/${block}`;
+  #placesOf(address: DeviceAddress, { tag }: SendRecord, block: number): Promise<Buffer> {
+    const place = `${placeOf(address, tag)}/${block}`;
     const known =
-      this.#blocks.get(place) ?? readRecipients(this.store, address, tag, { from: block * BLOCK, limit: BLOCK });
+      this.#blocks.get(place) ?? readPlaces(this.store, address, { tag, from: block * BLOCK, limit: BLOCK });
     this.#blocks.set(place, known);
     return known;
   }
 }
 
-const partsOf = ({ tag, parts }: SendRecord, recipient: number) =>
-  Array.from({ length: parts }, (_, part) => ({ tag, recipient, part }));
+const blockOf = (index: number) => Math.floor(index / BLOCK);
+const placeOf = ({ workspace, device }: DeviceAddress, tag: SendTag) => `${workspace}/${device}/${tag}`;

@@ -1,11 +1,14 @@
 import { BUILT_IN_VERSION, BUILT_IN_VERSION_DATE_MS, isClientVersion } from '@gateway/contracts/devices/client-version';
 import { clientVersionKeys } from '@gateway/contracts/redis-keys';
-import type { Clock } from '@gateway/runtime/clock';
+import { type Clock, inTime } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { type Store, writeAlways } from '../core/store.js';
 
 const TRIAL_EVERY_MS = 30 * 60_000;
+/** Of a node of a Cluster. */
+const ANSWER_MS = 2_000;
 /** Asked at most so often by one process whether a trial is due. */
 const CLAIM_EVERY_MS = 1_000;
 
@@ -43,6 +46,8 @@ export class ClientVersion {
       configured?: string | undefined;
       /** Between two trials of a refused version. */
       trialEveryMs?: number;
+      /** Default 2 s. For tests. */
+      answerMs?: number;
     },
   ) {}
 
@@ -51,7 +56,22 @@ export class ClientVersion {
     return this.last;
   }
 
+  /** While its node of a Cluster is away, what was known before holds on: the devices of other nodes log in. */
   async read(): Promise<VersionInForce> {
+    const asked = this.ask();
+    if (!isCluster(this.deps.store.redis)) return asked;
+    const isAnswered = await inTime(asked, this.deps.answerMs ?? ANSWER_MS).catch(() => false);
+    return isAnswered || this.last?.isRefused ? asked : (this.last ?? this.unread());
+  }
+
+  private unread(): VersionInForce {
+    const { configured, clock } = this.deps;
+    const source = configured === undefined ? 'builtIn' : 'environment';
+    const sinceMs = configured === undefined ? BUILT_IN_VERSION_DATE_MS : clock.nowMs();
+    return { version: configured ?? BUILT_IN_VERSION, source, sinceMs, isRefused: false, expiresAtMs: undefined };
+  }
+
+  private async ask(): Promise<VersionInForce> {
     const { store, configured } = this.deps;
     const keys = clientVersionKeys(store.space);
     const [fields, refused] = await Promise.all([store.redis.hgetall(keys.version), store.redis.get(keys.refused)]);

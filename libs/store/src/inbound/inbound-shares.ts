@@ -1,7 +1,17 @@
-import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
+import { type DeviceAddress, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { readFullestNode } from '../core/capacity.js';
-import { type Store, writeAlways } from '../core/store.js';
+import { defineScript, number, text } from '../core/scripts/define-script.js';
+import { isOne } from '../core/scripts/replies.js';
+import type { Store } from '../core/store.js';
+
+const noteStep = defineScript({
+  name: 'note-received-bytes',
+  whenFull: 'runs',
+  keys: ['receivedBytes', 'shortIds'],
+  args: { device: text, short: text, noted: text, keptMs: number },
+  reply: isOne,
+});
 
 /** Of what people wrote, with all that Redis needs for it. */
 export const MOST_BYTES_OF_DEVICE = 32 * 1024 * 1024;
@@ -52,8 +62,13 @@ class InboundShares {
     const name = `${workspace}/${device}`;
     if (nowMs - (this.notedAtMs.get(name) ?? 0) < KNOWN_MS) return;
     this.notedAtMs.set(name, nowMs);
-    const { receivedBytes } = workspaceKeys(this.store.space, workspace);
-    await writeAlways(this.store, 'HSET', receivedBytes, device, `${bytes}/${Math.floor(nowMs / MS_PER_HOUR)}`);
+    const { receivedBytes, shortDeviceIds: shortIds } = workspaceKeys(this.store.space, workspace);
+    const noted = `${bytes}/${Math.floor(nowMs / MS_PER_HOUR)}`;
+    const keptMs = COUNTED_HOURS * MS_PER_HOUR;
+    await noteStep(this.store, {
+      ...{ receivedBytes, shortIds, device, short: shortDeviceId({ workspace, device }) },
+      ...{ noted, keptMs },
+    });
   }
 
   private async read(workspace: Workspace, nowMs: number): Promise<Known> {

@@ -24,7 +24,8 @@ export async function recordIncoming(
   const change = await recordWish(store, ownership, message);
   const mostBytes = await shares.mostBytesOf(ownership.address, nowMs);
   const { keptBytes } = await recordReceived(store, ownership, { message: received, nowMs, mostBytes });
-  await shares.note(ownership.address, { bytes: keptBytes, nowMs });
+  // Not waited for: replicas are asked next, and by then the connection may have left the server that has just taken the message.
+  shares.note(ownership.address, { bytes: keptBytes, nowMs }).catch(() => {});
   return change;
 }
 

@@ -1,33 +1,49 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Clock, sleep } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { writeTogether } from '../core/confirming/write-together.js';
 import type { Store } from '../core/store.js';
 import type { Ownership } from '../fleet/ownership.js';
 
-/** Longer than Redis takes to choose another master and to tell of it. */
+/** Longer than Redis takes to choose another master and to tell of it: then replicas are away. */
 const PATIENCE_MS = 20_000;
-const AGAIN_MS = 250;
+/** At first for a failover; each pause is twice as long as the one before. */
+const AGAIN_MS = { first: 250, longest: 10_000 };
+
+export interface KeepingDeps {
+  store: Store;
+  ownership: Ownership;
+  clock: Clock;
+  logger: Pick<Logger, 'warn'>;
+  /** For tests. */
+  pause?: (ms: number) => Promise<void>;
+}
 
 /**
  * Writes until replicas have it, as the network does not repeat what it was told has arrived. A master that is cut off may take a write
- * and lose it, so it is written again, and not only asked for again. @param write safe to repeat.
+ * and lose it, so it is written again, and not only asked for again. While replicas are away this goes on for as long as they are: the
+ * owner goes on, and another one could do no better. It ends with the ownership, as the step is fenced.
+ * @param write safe to repeat; of any number of steps.
  * @returns `isRepeat`: an earlier attempt may have changed what there was to change.
  */
 export async function keepSurely<Result>(
-  { store, ownership, clock }: { store: Store; ownership: Ownership; clock: Clock },
+  { store, ownership, clock, logger, pause = sleep }: KeepingDeps,
   write: () => Promise<Result>,
 ): Promise<{ result: Result; isRepeat: boolean }> {
   const { received } = deviceKeys(store.space, ownership.address);
-  const untilMs = clock.monotonicMs() + PATIENCE_MS;
-  for (let isRepeat = false; ; isRepeat = true) {
+  const lateAtMs = clock.monotonicMs() + PATIENCE_MS;
+  let isTold = false;
+  for (let pauseMs = AGAIN_MS.first, isRepeat = false; ; isRepeat = true) {
     try {
-      const result = await write();
-      await store.confirmWrites(received);
-      return { result, isRepeat };
+      return { result: await writeTogether(store, received, write), isRepeat };
     } catch (thrown) {
-      const mayComeTrue = thrown instanceof GatewayError && thrown.code === 'not_confirmed';
-      if (!mayComeTrue || clock.monotonicMs() >= untilMs) throw thrown;
+      if (!(thrown instanceof GatewayError && thrown.code === 'not_confirmed')) throw thrown;
+      const isLate = clock.monotonicMs() >= lateAtMs;
+      if (isLate && !isTold) logger.warn('replicas have not confirmed what arrived: the network is not told yet');
+      isTold ||= isLate;
     }
-    await sleep(AGAIN_MS);
+    await pause(pauseMs);
+    pauseMs = Math.min(pauseMs * 2, AGAIN_MS.longest);
   }
 }

@@ -1,5 +1,5 @@
 import type { InboundContent } from '@gateway/contracts/content/inbound-content';
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import { nothing } from '../core/scripts/replies.js';
@@ -8,6 +8,7 @@ import type { Store } from '../core/store.js';
 import { outboxOf } from '../events/outbox-of.js';
 import type { Ownership } from '../fleet/ownership.js';
 import { MOST_BYTES_OF_DEVICE } from './inbound-shares.js';
+import { nameOwnSends } from './name-own-sends.js';
 
 const recordStep = defineScript({
   name: 'record-received',
@@ -45,6 +46,8 @@ export interface ReceivedMessage {
   content?: InboundContent;
   /** Id at the network of the message that it quotes. */
   replyTo?: string;
+  /** Of that one, if it is a message of ours; found when it is kept. */
+  replyToSend?: MessageId;
 }
 
 const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
@@ -61,12 +64,13 @@ export async function recordReceived(
   store: Store,
   ownership: Ownership,
   {
-    message: { platformId, ...message },
+    message: { platformId, ...given },
     nowMs,
     mostBytes = MOST_BYTES_OF_DEVICE,
   }: { message: ReceivedMessage; nowMs: number; mostBytes?: number },
 ): Promise<{ isNew: boolean; keptBytes: number }> {
   const keys = keysOf(store, ownership.address);
+  const message = await nameOwnSends(store, ownership.address, given);
   const sealed = store.vault.seal(JSON.stringify(message), 'received', `${keys.received}/${platformId}`);
   const limits = { nowMs, retentionMs: RETENTION_MS, mostBytes, entryBytes: ENTRY_BYTES };
   const outbox = outboxOf(store, ownership.address);

@@ -1,6 +1,6 @@
 import type { MessageContent, Reply } from '@gateway/contracts/content/message-content';
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { sendKeys } from '@gateway/contracts/redis-keys';
 import {
   type RecipientView,
   type SendHead,
@@ -12,6 +12,7 @@ import {
 } from '@gateway/contracts/sends/packed-send';
 import {
   type ByteRange,
+  HEAD_BYTES,
   HEAD_RANGE,
   placeRange,
   READ_VERSIONS,
@@ -20,6 +21,7 @@ import {
 import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
 import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
+import { readAccountEpoch } from '../devices/devices.js';
 import { cancelSend } from './change-send.js';
 
 /** A send without its recipients. */
@@ -47,11 +49,8 @@ export async function readSendByTag(
   address: DeviceAddress,
   tag: SendTag,
 ): Promise<SendRecord | undefined> {
-  const [send, accountEpoch] = await Promise.all([
-    readRecord(store, address, tag),
-    store.redis.hget(deviceKeys(store.space, address).device, 'accountEpoch'),
-  ]);
-  if (send?.state !== 'open' || send.accountEpoch === Number(accountEpoch ?? 0)) return send;
+  const [send, accountEpoch] = await Promise.all([readRecord(store, address, tag), readAccountEpoch(store, address)]);
+  if (send?.state !== 'open' || send.accountEpoch === accountEpoch) return send;
   // The process that took the other account did not live to cancel what was open.
   await cancelSend(store, address, send.messageId);
   return readRecord(store, address, tag);
@@ -63,8 +62,40 @@ export async function readRecord(store: Store, address: DeviceAddress, tag: Send
     [HEAD_RANGE, TEXT_RANGE].map((range) => readBytes(store, address, tag, range)),
   );
   if (!head?.length || !texts?.length) return undefined;
-  if (!READ_VERSIONS.includes(head[0]!)) throw new UnknownVersionError({ version: `${head[0]}` });
+  checkVersion(head);
   return { tag, ...unpackHead(head), ...unpackTexts(texts, head) };
+}
+
+/** The same with the places of its first recipients, for those who need both. */
+export async function readBeginning(
+  store: Store,
+  address: DeviceAddress,
+  { tag, limit }: { tag: SendTag; limit: number },
+): Promise<{ send: SendRecord; places: Buffer } | undefined> {
+  const range = { start: HEAD_RANGE.start, end: placeRange(0, limit).end };
+  const bytes = await readBytes(store, address, tag, range);
+  if (bytes.length === 0) return undefined;
+  checkVersion(bytes);
+  // A short one is there as a whole.
+  const texts = bytes.length <= range.end ? bytes : await readBytes(store, address, tag, TEXT_RANGE);
+  if (texts.length === 0) return undefined;
+  return {
+    send: { tag, ...unpackHead(bytes), ...unpackTexts(texts, bytes) },
+    places: bytes.subarray(HEAD_BYTES),
+  };
+}
+
+/** The places of recipients `from` to `from + limit`; behind the last of them texts. */
+export function readPlaces(
+  store: Store,
+  address: DeviceAddress,
+  { tag, from, limit }: { tag: SendTag; from: number; limit: number },
+): Promise<Buffer> {
+  return readBytes(store, address, tag, placeRange(from, limit));
+}
+
+function checkVersion(head: Buffer): void {
+  if (!READ_VERSIONS.includes(head[0]!)) throw new UnknownVersionError({ version: `${head[0]}` });
 }
 
 function readBytes(store: Store, address: DeviceAddress, tag: SendTag, { start, end }: ByteRange): Promise<Buffer> {

@@ -1,5 +1,7 @@
 -- Writes a new endpoint. What happens from now on is for it: its cursors begin at this moment.
--- Output: 1, or 0 when the workspace has as many as it may. The same endpoint again is none more.
+-- `token_key` is that of the caller, and goes with the workspace.
+-- Output: 1, 0 when the workspace has as many as it may, or -1 when it has been deleted. The same endpoint again is none more.
+if token_key and redis.call('EXISTS', token_key) == 0 then return -1 end
 if redis.call('EXISTS', webhook_key) == 1 then return 1 end
 if redis.call('SCARD', webhooks_key) >= tonumber(most) then return 0 end
 local seconds, micros = unpack(redis.call('TIME'))

@@ -36,7 +36,9 @@ export async function recordAttempt(
     sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${attempts}/${name}`),
     ...{ most: WEBHOOK_LIMITS.keptAttempts, verifiesRevision },
   });
-  if (verifiesRevision !== '') await ringEventBell(store, workspace);
+  if (verifiesRevision === '') return status;
+  await store.confirmWrites(keys.webhook(id));
+  await ringEventBell(store, workspace);
   return status;
 }
 

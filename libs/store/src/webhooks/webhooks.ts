@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { toBase32 } from '@gateway/contracts/base32';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
@@ -14,17 +15,18 @@ import {
   type WebhookStatus,
 } from '@gateway/contracts/webhooks/webhook';
 import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
-import { isOne } from '../core/scripts/replies.js';
+import { isOne, numeric } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 import { ringEventBell } from '../events/event-bells.js';
 import { openEvents } from '../events/open-events.js';
 
 const createStep = defineScript({
   name: 'create-webhook',
   whenFull: 'refused',
-  keys: ['webhooks', 'webhook'],
+  keys: ['webhooks', 'webhook', 'token?'],
   args: { id: text, revision: text, most: number, settings: text, target: bytes, secrets: bytes },
-  reply: isOne,
+  reply: numeric,
 });
 const changeStep = defineScript({
   name: 'change-webhook',
@@ -67,19 +69,30 @@ export interface Webhook {
 
 export type NewWebhook = Pick<Webhook, 'settings' | 'target' | 'secrets'>;
 
-/** Makes an endpoint, `unverified`. `full`: the workspace has 50. */
-export async function createWebhook(store: Store, workspace: Workspace, wanted: NewWebhook): Promise<Webhook | 'full'> {
+/**
+ * Makes an endpoint, `unverified`. `full`: the workspace has 50. Throws `WorkspaceGoneError` when it has been deleted since the caller
+ * was let in.
+ * @param options.keyId of the token of that caller.
+ */
+export async function createWebhook(
+  store: Store,
+  workspace: Workspace,
+  wanted: NewWebhook,
+  { keyId }: { keyId?: string } = {},
+): Promise<Webhook | 'full'> {
   const id = makeWebhookId();
-  const { webhooks, webhook } = workspaceKeys(store.space, workspace);
+  const { webhooks, webhook, token } = workspaceKeys(store.space, workspace);
   const key = webhook(id);
   // First: from the moment of its making on nothing is missing.
-  await openEvents(store, workspace);
+  await openEvents(store, workspace, keyId === undefined ? {} : { keyId });
   const created = await createStep(store, {
     ...{ webhooks, webhook: key, id, revision: makeRevision(), most: WEBHOOK_LIMITS.maxPerWorkspace },
+    token: keyId === undefined ? undefined : token(keyId),
     settings: JSON.stringify(wanted.settings),
     target: seal(store, key, 'target', wanted.target),
     secrets: seal(store, key, 'secrets', wanted.secrets),
   });
+  if (created < 0) throw new WorkspaceGoneError();
   await store.confirmWrites(key);
   return created ? (await readWebhook(store, workspace, id))! : 'full';
 }
@@ -122,7 +135,7 @@ const MAX_ATTEMPTS = 10;
 
 /**
  * Changes what is given, and leaves all else. At another URL or with other headers it is `unverified` again, unless it is paused or
- * disabled: it is that then, too, when it is resumed. `undefined` when there is no such endpoint.
+ * disabled: it is that then, too, when it is resumed. `undefined` when there is no such endpoint. Safe to repeat.
  */
 export function changeWebhook(
   store: Store,
@@ -139,9 +152,11 @@ function changedFields(
   { settings, target, status }: Webhook,
   change: WebhookChange,
 ): ScriptArgument[] {
-  const fields: ScriptArgument[] = ['settings', JSON.stringify({ ...settings, ...change.settings })];
-  if (!change.target) return fields;
-  fields.push('target', seal(store, key, 'target', { ...target, ...change.target }), 'verifiedAtMs', '', 'breaker', '');
+  const wanted = { settings: { ...settings, ...change.settings }, target: { ...target, ...change.target } };
+  const fields: ScriptArgument[] = [];
+  if (!isDeepStrictEqual(wanted.settings, settings)) fields.push('settings', JSON.stringify(wanted.settings));
+  if (isDeepStrictEqual(wanted.target, target)) return fields;
+  fields.push('target', seal(store, key, 'target', wanted.target), 'verifiedAtMs', '', 'breaker', '');
   if (status === 'active' || status === 'failing') fields.push('status', 'unverified');
   return fields;
 }
@@ -212,7 +227,11 @@ async function tryUpdate(
     const before = await readWebhook(store, workspace, id);
     if (!before) return undefined;
     const fields = fieldsOf(before, key);
-    if (fields.length === 0) return before;
+    if (fields.length === 0) {
+      // What was done before may not have been confirmed, and that is why it is asked for again.
+      await store.confirmWrites(key);
+      return before;
+    }
     const revisions = { revisionBefore: before.revision, revisionAfter: makeRevision() };
     if ((await changeStep(store, { webhook: key, ...revisions, fields })) === 'changed') continue;
     await store.confirmWrites(key);

@@ -1,10 +1,12 @@
 -- Puts people onto the list of those who want no messages. Those on it stay as they came;
 -- but a later reply refreshes the time of an earlier one, so that an old START does not take it back.
 -- `entries` are (bucket from 1, its number, field) ...
--- Output: { how many are new, how many there was no room for }
+-- `sign_key` is there for as long as the workspace is, unless `is_sure` says that it is there.
+-- Output: { how many are new, how many there was no room for }, { -1 } when the workspace has been deleted
 -- What a value is: libs/contracts/src/people/opt-outs.ts.
 --- @include tell-opt-outs
 --- @constants MOST_OPT_OUT_SOURCES BY_REPLY
+if is_sure == '' and redis.call('EXISTS', sign_key) == 0 then return { -1 } end
 local function is_reply(held) return held % MOST_OPT_OUT_SOURCES == BY_REPLY end
 local room = tonumber(most) - tonumber(redis.call('GET', count_key) or '0')
 local added, refused, phones = 0, 0, {}

@@ -1,11 +1,19 @@
 import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, makeApiToken } from '@gateway/contracts/api-token';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
+import { isPermanent } from '@gateway/contracts/keys-of-workspace';
 import { LIMITS } from '@gateway/contracts/limits';
-import { passingTokensKey, tokenIndexKey, workspaceKeys } from '@gateway/contracts/redis-keys';
+import {
+  deletedWorkspacesKey,
+  passingTokensKey,
+  tokenIndexKey,
+  workspaceKeys,
+  workspacesKey,
+} from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, number } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
+import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 
 const recordUse = defineScript({
   name: 'record-token-use',
@@ -76,6 +84,31 @@ export async function createPassingToken(
   return made;
 }
 
+/**
+ * The key id of a token that opens no door, for an operator who changes something: it goes with the workspace, so what comes after that
+ * writes nothing into the next one of its name. Throws `WorkspaceGoneError` where that workspace is gone already.
+ */
+export async function createProof(store: Store, workspace: Workspace, name: string): Promise<string> {
+  const made = await readMadeAt(store, workspace);
+  if (made === undefined) throw new WorkspaceGoneError();
+  const { token } = await createPassingToken(store, workspace, { name, expiresAtMs: systemClock.nowMs() });
+  if (made !== (await readMadeAt(store, workspace))) throw new WorkspaceGoneError();
+  return token.keyId;
+}
+
+/** `undefined` for one that is not there, or is being deleted. */
+async function readMadeAt({ redis, space }: Store, workspace: Workspace): Promise<string | undefined> {
+  if (isPermanent(workspace)) return '';
+  if ((await redis.sismember(deletedWorkspacesKey(space), workspace)) === 1) return undefined;
+  return (await redis.hget(workspacesKey(space), workspace)) ?? undefined;
+}
+
+/** Throws `WorkspaceGoneError` where the workspace of a token has been deleted, with that. */
+export async function requireProof(store: Store, workspace: Workspace, keyId: string): Promise<void> {
+  const { token } = workspaceKeys(store.space, workspace);
+  if ((await store.redis.exists(token(keyId))) === 0) throw new WorkspaceGoneError();
+}
+
 /** Takes tokens that have ended out of the index, which would grow for ever. */
 async function forgetPassed(store: Store): Promise<void> {
   const key = passingTokensKey(store.space);
@@ -120,7 +153,7 @@ export async function rotateApiToken(
   return createApiToken(store, workspace, next);
 }
 
-/** Works within a second, on every replica of the api. `undefined` when there is no such token. */
+/** Works within a second, on every replica of the api, and after a failover. `undefined` when there is no such token. */
 export async function setApiTokenScopes(
   store: Store,
   workspace: Workspace,
@@ -128,7 +161,9 @@ export async function setApiTokenScopes(
   scopes: readonly ApiTokenScope[],
 ): Promise<ApiToken | undefined> {
   if (!(await findApiToken(store, workspace, keyId))) return undefined;
-  await writeAlways(store, 'HSET', workspaceKeys(store.space, workspace).token(keyId), 'scopes', scopes.join());
+  const { token } = workspaceKeys(store.space, workspace);
+  await writeAlways(store, 'HSET', token(keyId), 'scopes', scopes.join());
+  await store.confirmWrites(token(keyId));
   return findApiToken(store, workspace, keyId);
 }
 
@@ -159,17 +194,12 @@ export async function listApiTokens(store: Store, workspace: Workspace): Promise
   return tokens.filter((token) => token !== undefined).sort((a, b) => a.createdAtMs - b.createdAtMs);
 }
 
-/** Works within a second, on every replica of the api. Safe to repeat: the first time counts. */
+/** Works within a second, on every replica of the api, and after a failover. Safe to repeat: the first time counts. */
 export async function revokeApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
-  const token = await findApiToken(store, workspace, keyId);
-  if (!token) return undefined;
-  await writeAlways(
-    store,
-    'HSETNX',
-    workspaceKeys(store.space, workspace).token(keyId),
-    'revokedAtMs',
-    systemClock.nowMs(),
-  );
+  if (!(await findApiToken(store, workspace, keyId))) return undefined;
+  const { token } = workspaceKeys(store.space, workspace);
+  await writeAlways(store, 'HSETNX', token(keyId), 'revokedAtMs', systemClock.nowMs());
+  await store.confirmWrites(token(keyId));
   return findApiToken(store, workspace, keyId);
 }
 

@@ -3,11 +3,13 @@ import { isPermanent, partsOfWorkspace } from '@gateway/contracts/keys-of-worksp
 import { deletedWorkspacesKey, passingTokensKey, tokenIndexKey, workspacesKey } from '@gateway/contracts/redis-keys';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { masterNodes, scanKeys } from '@gateway/runtime/redis/redis-nodes';
+import { confirmEverywhere } from '../core/confirming/confirm-everywhere.js';
 import { ringDoorbell } from '../core/doorbells.js';
 import { entriesOf, removeEntries } from '../core/shared-entries.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { readDeviceState, requestUnlink } from '../devices/device-state.js';
 import { listAllDevices } from '../devices/devices.js';
+import { isOfQueue, isWakeUpOf, removeWakeUp } from './wake-ups.js';
 
 /** What became of a workspace. */
 export interface Deletion {
@@ -39,7 +41,8 @@ const KEYS_AT_ONCE = 500;
  * Deletes a workspace with all that belongs to it, while all runs. In this order: its tokens stop working, its accounts are logged
  * out by the processes that own them, its keys and its entries elsewhere are deleted until a scan over all nodes with data finds
  * nothing, and only then its name is free again. Safe to repeat: what broke off goes on.
- * @param options.logoutMs how long to wait for the processes. @param options.closingMs until no process knows its tokens. Throws for `default`, and when something goes on writing.
+ * @param options.logoutMs how long to wait for the processes. @param options.closingMs until no process knows its tokens. Throws for `default`, and when something goes on writing,
+ * and `not_confirmed` when replicas do not have the deletion.
  */
 export async function deleteWorkspace(
   store: Store,
@@ -57,10 +60,12 @@ export async function deleteWorkspace(
   let emptySweeps = 0;
   for (let sweep = 0; emptySweeps < 2; sweep++) {
     if (sweep === MOST_SWEEPS) throw new Error(`workspace ${workspace} is still written to: delete it again`);
+    // What a failover takes back before replicas know of it is found by the sweep after this, and after this none does.
+    if (emptySweeps === 1) await confirmEverywhere(store);
     const { found } = await findWorkspace(store, workspace);
     emptySweeps = found.keys.length + found.entries.length === 0 ? emptySweeps + 1 : 0;
     await Promise.all(found.keys.map((key) => redis.unlink(key)));
-    await removeEntries(store, found.entries);
+    await removeShared(store, found.entries);
     // Owners that are still there look, and find nothing.
     for (const address of sweep === 0 ? devices : []) await ringDoorbell(store, { topic: 'desired', ...address });
     deleted.keys += found.keys.length;
@@ -69,6 +74,7 @@ export async function deleteWorkspace(
   }
   await redis.hdel(workspacesKey(space), workspace);
   await redis.srem(deletedWorkspacesKey(space), workspace);
+  await confirmEverywhere(store);
   const proof = await findWorkspace(store, workspace, { withName: true });
   return { devices: devices.length, notLoggedOut, deleted, proof };
 }
@@ -84,6 +90,7 @@ export async function findWorkspace(
   const names = withName ? [] : [workspacesKey(space), deletedWorkspacesKey(space)];
   const keys = new Set<string>();
   const shared = new Map<string, (part: string) => boolean>();
+  const jobs: string[] = [];
   const scan: WorkspaceScan = {
     ...{ nodes: masterNodes(redis).length, keysLookedAt: 0, entriesLookedAt: 0 },
     found: { keys: [], entries: [] },
@@ -91,6 +98,7 @@ export async function findWorkspace(
   for await (const page of scanKeys(redis, { match: `${space.prefix}:*`, count: KEYS_AT_ONCE })) {
     scan.keysLookedAt += page.length;
     for (const key of page) {
+      if (isOfQueue(space, key)) jobs.push(key);
       const part = partOf(key);
       if (part === 'whole') keys.add(key);
       if (part === 'places') shared.set(key, (text) => text.startsWith(`${workspace}/`));
@@ -104,7 +112,18 @@ export async function findWorkspace(
       if (parts.some(isOurs)) scan.found.entries.push({ key, entry });
     }
   }
+  scan.entriesLookedAt += jobs.length;
+  for (const key of jobs) if (await isWakeUpOf(store, workspace, key)) scan.found.entries.push({ key, entry: 'data' });
   return scan;
+}
+
+async function removeShared(store: Store, found: WorkspaceScan['found']['entries']): Promise<void> {
+  const isWakeUp = ({ key }: { key: string }) => isOfQueue(store.space, key);
+  await Promise.all(found.filter(isWakeUp).map(({ key }) => removeWakeUp(store, key)));
+  await removeEntries(
+    store,
+    found.filter((entry) => !isWakeUp(entry)),
+  );
 }
 
 /** Also those that are in no list. */

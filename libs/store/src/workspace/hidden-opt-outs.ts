@@ -10,7 +10,7 @@ import { addOptOuts, bucketOf, entryOf, findOptedOut, findOptOut, takeBackOptOut
 const joinStep = defineScript({
   name: 'join-opt-out',
   whenFull: 'runs',
-  keys: ['count', 'inUse', 'log', 'hiddenBucket', 'phoneBucket'],
+  keys: ['shortIds', 'count', 'inUse', 'log', 'hiddenBucket', 'phoneBucket'],
   args: {
     nowMs: number,
     hiddenEntry: text,
@@ -47,7 +47,7 @@ export async function recordStop(
   { phone, hiddenId, atMs }: Person & { atMs: number },
 ): Promise<boolean> {
   const put = async (person: string) =>
-    (await addOptOuts(store, workspace, { numbers: [person], source: 'reply', atMs })).added > 0;
+    (await addOptOuts(store, workspace, { numbers: [person], source: 'reply', atMs, from: 'device' })).added > 0;
   if (phone !== undefined) {
     const isNew = await put(phone);
     if (hiddenId !== undefined) await join(store, workspace, { phone, hiddenId }, { always: true });
@@ -139,8 +139,11 @@ async function join(
   const entries = { hiddenEntry: entryOf(hiddenId), phone: canonicalPhoneNumber(phone) };
   const [ofHidden, ofPhone] = [bucketOf(entries.hiddenEntry), bucketOf(entries.phone)];
   await joinStep(store, {
+    shortIds: keys.shortDeviceIds,
     ...{ count: keys.optOutCount, inUse: keys.optOutBuckets, log: keys.eventLog, nowMs: systemClock.nowMs() },
     ...{ hiddenBucket: keys.optOuts(ofHidden), phoneBucket: keys.optOuts(ofPhone) },
     ...{ ...entries, hiddenBucketNumber: ofHidden, phoneBucketNumber: ofPhone, isAlways: always },
   });
+  // Part of what a person wrote; else it only moves what was promised before.
+  if (always) await store.confirmWrites(keys.optOutCount);
 }

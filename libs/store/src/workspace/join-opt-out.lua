@@ -2,9 +2,11 @@
 -- of the person under the identifier alone is kept under the number.
 -- `is_always` is '' when they are joined only if there is something to move.
 -- Those who know the identifier alone are told the number, if it is new on the list.
+-- A workspace without the name of any device has been deleted: nothing comes to it any more.
 -- A value below 0 is a number that an identifier leads to: libs/store/src/workspace/hidden-opt-outs.ts.
 --- @include tell-opt-outs
 --- @constants MOST_OPT_OUT_SOURCES
+if redis.call('EXISTS', short_ids_key) == 0 then return 0 end
 local value = redis.call('HGET', hidden_bucket_key, hidden_entry)
 local isOptOut = value and tonumber(value) > 0
 if not isOptOut and is_always == '' then return 0 end

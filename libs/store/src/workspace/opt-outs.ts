@@ -9,15 +9,16 @@ import {
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
-import { defineScript, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
+import { defineScript, flag, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 
 const addStep = defineScript({
   name: 'add-opt-outs',
   whenFull: 'runs',
-  keys: ['count', 'inUse', 'log', '...buckets'],
-  args: { nowMs: number, value: number, most: number, '...entries': mixed },
+  keys: ['count', 'inUse', 'log', 'sign', '...buckets'],
+  args: { isSure: flag, nowMs: number, value: number, most: number, '...entries': mixed },
   reply: (reply) => reply as [added: number, refused: number],
 });
 const removeStep = defineScript({
@@ -46,7 +47,8 @@ const MAX_ADDED_AT_ONCE = 1_000;
 /**
  * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. Safe to repeat.
  * Answers how many are new, and how many were refused as the list had `max` people already.
- * @param numbers or hidden identifiers. @param max default: no limit.
+ * @param numbers or hidden identifiers. @param max default: no limit. @param from where it comes
+ * from; a token, and devices, go with their workspace: throws `WorkspaceGoneError` then. Default: an operator, who knows.
  */
 export async function addOptOuts(
   store: Store,
@@ -56,13 +58,23 @@ export async function addOptOuts(
     source,
     atMs,
     max = Number.MAX_SAFE_INTEGER,
-  }: { numbers: readonly string[]; source: OptOutSource; atMs: number; max?: number },
+    from,
+  }: {
+    numbers: readonly string[];
+    source: OptOutSource;
+    atMs: number;
+    max?: number;
+    from?: { keyId: string } | 'device';
+  },
 ): Promise<{ added: number; refused: number }> {
   const phones = [...new Set(numbers.map(entryOf))];
+  const { token, shortDeviceIds } = workspaceKeys(store.space, workspace);
+  const sign = typeof from === 'object' ? token(from.keyId) : shortDeviceIds;
+  const signed = { sign, isSure: from === undefined, value: toValue(source, atMs), most: max };
   const total = { added: 0, refused: 0 };
-  for (let from = 0; from < phones.length; from += MAX_ADDED_AT_ONCE) {
-    const batch = phones.slice(from, from + MAX_ADDED_AT_ONCE);
-    const [added, refused] = await addBatch(store, workspace, { phones: batch, value: toValue(source, atMs), max });
+  for (let at = 0; at < phones.length; at += MAX_ADDED_AT_ONCE) {
+    const batch = phones.slice(at, at + MAX_ADDED_AT_ONCE);
+    const [added, refused] = await addBatch(store, workspace, batch, signed);
     total.added += added;
     total.refused += refused;
   }
@@ -72,7 +84,8 @@ export async function addOptOuts(
 async function addBatch(
   store: Store,
   workspace: Workspace,
-  { phones, value, max }: { phones: readonly string[]; value: number; max: number },
+  phones: readonly string[],
+  how: { sign: string; isSure: boolean; value: number; most: number },
 ): Promise<[added: number, refused: number]> {
   const keys = workspaceKeys(store.space, workspace);
   const places = new Map<number, number>();
@@ -83,14 +96,8 @@ async function addBatch(
     if (!places.has(bucket)) places.set(bucket, buckets.push(keys.optOuts(bucket)));
     entries.push(places.get(bucket)!, bucket, phone);
   }
-  const added = await addStep(store, {
-    ...listKeys(keys),
-    nowMs: systemClock.nowMs(),
-    buckets,
-    value,
-    most: max,
-    entries,
-  });
+  const added = await addStep(store, { ...listKeys(keys), ...how, nowMs: systemClock.nowMs(), buckets, entries });
+  if (added[0] < 0) throw new WorkspaceGoneError();
   await store.confirmWrites(keys.optOutCount);
   return added;
 }
@@ -104,7 +111,10 @@ export async function removeOptOut(
 ): Promise<boolean> {
   // A hidden identifier may lead to a number.
   const found = await findOptOut(store, workspace, number);
-  return found !== undefined && remove(store, workspace, placeOf(found), { replySeconds: '', by });
+  if (found) return remove(store, workspace, placeOf(found), { replySeconds: '', by });
+  // An earlier attempt may have taken it off, and not have heard that replicas know.
+  await store.confirmWrites(workspaceKeys(store.space, workspace).optOutCount);
+  return false;
 }
 
 /** A person asks for messages again: this undoes their own opt-out, not one that an operator added. */

@@ -1,14 +1,19 @@
 import type { InboundContent } from '@gateway/contracts/content/inbound-content';
 import { makeMediaId } from '@gateway/contracts/content/media-id';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { createVault, UnknownKeyError } from '@gateway/store/core/vault';
+import { readIdKey } from '@gateway/store/devices/devices';
 import { describeReceived } from '@gateway/store/events/describe-received';
 import { type ReceivedMessage, recordReceived } from '@gateway/store/inbound/received-messages';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { expect } from 'chai';
 import { useOwnedDevice } from '../support/use-owned-device.js';
 
 const HOUR_MS = 3_600_000;
 const JID = '491700000041@s.whatsapp.net';
+const PEOPLE = ['491700000041', '491700000042'];
 const FILE = {
   ...{ directPath: '/d', mediaKey: 'key', sha256: 'hash', sealedSha256: 'sealed', mimeType: 'image/jpeg', bytes: 7 },
 };
@@ -22,6 +27,16 @@ describe('what a person wrote, as events tell it', () => {
     await recordReceived(space.store, ownership, { message: whole, nowMs: Date.now() });
     return describe(whole.platformId, 5_000);
   };
+  /** To two people, in two parts. */
+  const sendOurs = async () => {
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 2, recipients: PEOPLE, owner: 't' },
+      ...{ requestId: 'order-1', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+    });
+    const ids = platformIds((await readIdKey(space.store, address))!);
+    const { tag } = parseMessageId(messageId)!;
+    return { messageId, ids, platformIds: ids.makeAll({ tag, parts: 2 }, [0, 1]) };
+  };
   let told = 0;
   const contentOf = async (content: InboundContent, text = '') =>
     (await tell({ platformId: `C${++told}`, content, text })).content;
@@ -32,6 +47,56 @@ describe('what a person wrote, as events tell it', () => {
       ...{ platformMessageId: 'A1', from: '491700000041', name: 'Ada', at: '1970-01-01T00:00:01.000Z' },
       ...{ content: { type: 'text', text: 'hello' }, replyTo: { platformMessageId: 'B2' } },
     });
+  });
+
+  it('names the send that a quoted message of ours is of, whichever of its parts it is', async () => {
+    const { messageId, platformIds } = await sendOurs();
+    for (const platformId of platformIds) {
+      const reply = await tell({ platformId: `R${platformId}`, text: 'yes', replyTo: platformId });
+      expect(reply.replyTo).to.deep.equal({ platformMessageId: platformId, messageId });
+    }
+    const { record } = sendKeys(space.store.space, address, parseMessageId(messageId)!.tag);
+    await space.store.redis.del(record);
+    const [platformId] = platformIds as [string];
+    const again = await describe(`R${platformId}`);
+    expect(again.replyTo, 'what is told again is the same').to.deep.equal({ platformMessageId: platformId, messageId });
+    const later = await tell({ platformId: 'later', text: 'yes', replyTo: platformId });
+    expect(later.replyTo).to.deep.equal({ platformMessageId: platformId });
+  });
+
+  it('names that send also where it is about one: a reaction, a vote, an edit, a deletion', async () => {
+    const { messageId, platformIds } = await sendOurs();
+    const to = { platformId: platformIds[1]! };
+    const about = { to: { platformMessageId: to.platformId, messageId } };
+    expect(await contentOf({ type: 'reaction', emoji: '👍', to })).to.deep.equal({
+      ...{ type: 'reaction', emoji: '👍', ...about },
+    });
+    for (const type of ['pollVote', 'deleted'] as const)
+      expect(await contentOf({ type, to })).to.deep.equal({ type, ...about });
+    expect(await contentOf({ type: 'edited', to }, 'new')).to.deep.equal({ type: 'edited', text: 'new', ...about });
+  });
+
+  it('names no send for an id that is of none, of no recipient or part, or of another device', async () => {
+    const { messageId, ids } = await sendOurs();
+    const { tag } = parseMessageId(messageId)!;
+    const key = (await readIdKey(space.store, address))!;
+    const strangers = [
+      ...[ids.make({ tag: '0123456789abc', recipient: 0, part: 0 }), ids.make({ tag, recipient: 2, part: 0 })],
+      ids.make({ tag, recipient: 0, part: 2 }),
+      platformIds(Buffer.from(key).reverse()).make({ tag, recipient: 0, part: 0 }),
+    ];
+    for (const [n, platformId] of strangers.entries()) {
+      const reply = await tell({ platformId: `S${n}`, text: 'yes', replyTo: platformId });
+      expect(reply.replyTo).to.deep.equal({ platformMessageId: platformId });
+    }
+  });
+
+  it('is kept without the send where the key of our ids cannot be opened', async () => {
+    const {
+      platformIds: [replyTo],
+    } = await sendOurs();
+    await space.store.redis.hset(deviceKeys(space.store.space, address).device, 'idKey', 'broken');
+    expect((await tell({ text: 'yes', replyTo: replyTo! })).replyTo).to.deep.equal({ platformMessageId: replyTo });
   });
 
   it('names the writer as the network does where it tells no number, and its arrival where there is no time', async () => {

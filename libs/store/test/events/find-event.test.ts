@@ -10,12 +10,12 @@ import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outbo
 import { type LogPart, readLog } from '@gateway/store/events/read-log';
 import { findEvent } from '@gateway/store/events/reading/find-event';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
-import { renderEvents } from '@gateway/store/events/render-events';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, recordResults } from '@gateway/store/sends/change-send';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
+import { renderEvents } from '../support/render-events.js';
 import { useOwnedDevice } from '../support/use-owned-device.js';
 
 const PEOPLE = ['4915112345600', '4915112345601', '4915112345602'];

@@ -5,6 +5,7 @@ import { shardOf } from '@gateway/contracts/shards';
 import { openEvents } from '@gateway/store/events/open-events';
 import { type LoggedEntry, readLog } from '@gateway/store/events/read-log';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
+import { GapCount } from '@gateway/store/events/tell-missing';
 import { expect } from 'chai';
 import { ADDRESS, useFullRedis } from '../support/full-redis.js';
 
@@ -47,13 +48,13 @@ describe('an outbox that has as much as it may, on a full Redis', () => {
     expect(await full.stateOf(second.messageId)).to.equal('closed');
     expect(await store.redis.xlen(key())).to.equal(OUTBOX_ENTRIES);
     let gaps = 0;
-    expect(await relayOutbox(store, outbox, () => gaps++)).to.equal(OUTBOX_ENTRIES + 1);
+    expect(await relayOutbox(store, outbox, { gaps: new GapCount(() => gaps++) })).to.equal(OUTBOX_ENTRIES + 1);
     const { alike, news, end } = await readNews(first.tag, LOG_START);
     expect(alike).to.equal(OUTBOX_ENTRIES);
     expect(news.map(({ parts }) => parts)).to.deep.equal([[{ kind: 'gap', missing: 3 }]]);
     expect([gaps, await store.redis.xlen(key())]).to.deep.equal([1, 0]);
     await full.settle(second.tag, 'read', [2]);
-    expect(await relayOutbox(store, outbox, () => gaps++)).to.equal(1);
+    expect(await relayOutbox(store, outbox, { gaps: new GapCount(() => gaps++) })).to.equal(1);
     const { news: later } = await readNews(first.tag, end);
     expect(later.map(({ tag, parts }) => [tag, parts])).to.deep.equal([
       [second.tag, [{ kind: 'changes', changes: [{ index: 2, status: 'read', errorCode: 0 }] }]],

@@ -4,13 +4,13 @@ import { openEvents } from '@gateway/store/events/open-events';
 import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { readLog } from '@gateway/store/events/read-log';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
-import { renderEvents } from '@gateway/store/events/render-events';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { cancelSend, expireSend } from '@gateway/store/sends/change-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { accountForEvents, recipientKey } from '@gateway/testkit/chaos/events/account-for-events';
 import { expect } from 'chai';
 import { ADDRESS, HOUR_MS, PEOPLE, useFullRedis } from '../support/full-redis.js';
+import { renderEvents } from '../support/render-events.js';
 
 describe('events on a full Redis', () => {
   const { store, ownership, fill, accept, settle } = useFullRedis();

@@ -1,20 +1,26 @@
-import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { eventWorkspacesKey, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
+import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
-import { closeUnwanted } from '@gateway/store/events/close-unwanted';
-import {
-  areEventsOpen,
-  closeEvents,
-  listEventWorkspaces,
-  mendEvents,
-  openEvents,
-} from '@gateway/store/events/open-events';
-import { noteReading } from '@gateway/store/events/read-log';
+import { listEventWorkspaces, mendEvents, openEvents } from '@gateway/store/events/open-events';
+import { closeUnwanted } from '@gateway/store/events/opening/close-events';
+import { endOfLog, noteReading, readLog } from '@gateway/store/events/read-log';
 import { boundLog } from '@gateway/store/events/relay-outbox';
+import { createWebhook, deleteWebhook } from '@gateway/store/webhooks/webhooks';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { everything } from '../support/everything.js';
+import { gapsOf, steppedStore } from '../support/stepped-store.js';
 
+const NEW_WEBHOOK = {
+  settings: DEFAULT_WEBHOOK_SETTINGS,
+  target: { url: 'https://example.com/', headers: {} },
+  secrets: [{ secret: 'whsec_x' }],
+};
 const DAY_MS = 86_400_000;
 
 describe('the events of a workspace, opened and closed', () => {
@@ -28,38 +34,32 @@ describe('the events of a workspace, opened and closed', () => {
     Array.from({ length: SHARDS }, (_, shard) => shardKeys(space.store.space, shard).outbox('main'));
   const count = async (all: readonly string[]) =>
     (await Promise.all(all.map((key) => space.store.redis.exists(key)))).filter((found) => found === 1).length;
+  const areOpen = async () => (await space.store.redis.hget(keys().eventMarks, 'isOpen')) === '1';
   const inDays = (days: number) => Date.now() + days * DAY_MS;
 
-  /** A store that runs `act` before its n-th write, on any of its ways to Redis. */
-  function before(n: number, act: () => Promise<void>): { store: Store; writes: () => number } {
-    let writes = 0;
-    const step = async () => {
-      if (++writes === n) await act();
-    };
-    const { redis, run } = space.store;
-    const watched = Object.create(redis, {
-      ...Object.fromEntries(
-        (['hdel', 'unlink', 'srem'] as const).map((name) => [
-          name,
-          {
-            value: async (...args: string[]) => {
-              await step();
-              return (redis[name] as (...all: string[]) => Promise<unknown>)(...args);
-            },
-          },
-        ]),
-      ),
-    });
-    const store = {
-      ...space.store,
-      redis: watched,
-      run: async (...args: Parameters<typeof run>) => {
-        await step();
-        return run(...args);
-      },
-    };
-    return { store, writes: () => writes };
+  /** A store that runs `act` before it sends what is in that place. */
+  const at = (place: number, act: () => Promise<unknown>) =>
+    steppedStore(space.store, async (next) => void (next.place === place && (await act())));
+  const killed = () => Promise.reject(new Error('killed'));
+  /** All there is of open events. */
+  async function expectOpen(what: string): Promise<void> {
+    expect(await areOpen(), what).to.equal(true);
+    expect(await count([keys().eventLog, ...outboxes()]), what).to.equal(1 + SHARDS);
+    expect(await listEventWorkspaces(space.store), what).to.deep.equal(['main']);
   }
+  async function expectNothing(what: string): Promise<void> {
+    expect(await listEventWorkspaces(space.store), what).to.deep.equal([]);
+    expect(
+      (await everything(space)).filter((line) => !line.includes(':schema')),
+      what,
+    ).to.deep.equal([]);
+  }
+  /** Open since long ago, and wanted by no one. */
+  async function openUnwanted(): Promise<void> {
+    await openEvents(space.store, 'main');
+    await space.store.redis.hset(keys().eventMarks, { openedAtMs: inDays(-8), readAtMs: inDays(-9) });
+  }
+  const close = (store: Store) => closeUnwanted(store, 'main', Date.now());
 
   it('end when there is no webhook and no one has read them for a week', async () => {
     const { eventLog, eventMarks, webhooks } = keys();
@@ -76,37 +76,143 @@ describe('the events of a workspace, opened and closed', () => {
     expect(await listEventWorkspaces(space.store)).to.deep.equal([]);
   });
 
+  it('are not wanted in the name of a workspace that was deleted: nothing is left, nor on the list by one that stood still behind its wish', async () => {
+    const { store } = space;
+    await createWorkspace(store, 'shop');
+    const { keyId } = (await createApiToken(store, 'shop', { name: 'app' })).token;
+    await openEvents(store, 'shop', { keyId });
+    const remove = () => deleteWorkspace(store, 'shop', { logoutMs: 0, closingMs: 0 });
+    await openEvents(at(1, remove), 'shop', { keyId });
+    expect((await findWorkspace(store, 'shop', { withName: true })).found).to.deep.equal({ keys: [], entries: [] });
+    expect(await openEvents(store, 'shop', { keyId }).catch(({ code }) => code)).to.equal('workspace_gone');
+    expect((await findWorkspace(store, 'shop', { withName: true })).found).to.deep.equal({ keys: [], entries: [] });
+  });
+
+  it('say that what came before is gone to those who come with a cursor of their former log', async () => {
+    await openEvents(space.store, 'main');
+    const former = await endOfLog(space.store, 'main');
+    expect(await readLog(space.store, 'main', former, { limit: 1 })).to.have.property('entries');
+    expect(await closeUnwanted(space.store, 'main', inDays(8))).to.equal(true);
+    await openEvents(space.store, 'main');
+    expect(await readLog(space.store, 'main', former, { limit: 1 })).to.have.property('oldest');
+    const now = await endOfLog(space.store, 'main');
+    expect(await readLog(space.store, 'main', now, { limit: 1 })).to.have.property('entries');
+  });
+
   it('leave nothing behind, wherever the process dies that ends them', async () => {
-    const { eventLog, eventMarks } = keys();
-    let died = true;
-    for (let n = 1; died; n++) {
-      await openEvents(space.store, 'main');
-      const { store } = before(n, () => Promise.reject(new Error('killed')));
-      died = await closeUnwanted(store, 'main', inDays(8)).then(
-        () => false,
-        () => true,
-      );
+    await openUnwanted();
+    const gaps = await gapsOf(space.store, close);
+    expect(gaps.length).to.be.above(10);
+    for (const { name, place } of gaps) {
+      await openUnwanted();
+      expect(await close(at(place, killed)).catch(({ message }: Error) => message)).to.equal('killed');
       // The next look around, if there is anything to look at.
       for (const workspace of await listEventWorkspaces(space.store))
-        await closeUnwanted(space.store, workspace, inDays(9));
-      expect(await listEventWorkspaces(space.store), `before write ${n}`).to.deep.equal([]);
-      expect(await count([eventLog, eventMarks, ...outboxes()]), `before write ${n}`).to.equal(0);
-      if (!died) expect(n).to.be.above(SHARDS);
+        await closeUnwanted(space.store, workspace, Date.now());
+      await expectNothing(`killed before ${name} ${place}`);
     }
   });
 
-  it('are open for those who open them while others end them', async () => {
+  it('are open for those who open them while others end them, wherever each of them stands still', async () => {
+    await openUnwanted();
+    const gaps = await gapsOf(space.store, close);
+    const gapsOfOpening = await gapsOf(space.store, (store) => openEvents(store, 'main'));
+    for (const gap of gaps) {
+      for (const gapOfOpening of gapsOfOpening) {
+        const what = `ended at ${gap.name} ${gap.place}, opened at ${gapOfOpening.name} ${gapOfOpening.place}`;
+        await openUnwanted();
+        let goOn = () => {};
+        const isClosed = new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+        let opening: Promise<void> | undefined;
+        const openInPart = () =>
+          new Promise<void>((isHere) => {
+            const slow = at(gapOfOpening.place, () => {
+              isHere();
+              return isClosed;
+            });
+            opening = openEvents(slow, 'main').finally(isHere);
+          });
+        await close(at(gap.place, openInPart));
+        goOn();
+        await opening;
+        await expectOpen(what);
+        await closeUnwanted(space.store, 'main', inDays(8));
+        await expectNothing(what);
+      }
+    }
+  });
+
+  it('are there for a webhook that is made while others end them, or that others would end while it is made', async () => {
+    const create = async (store: Store) => {
+      const webhook = await createWebhook(store, 'main', NEW_WEBHOOK);
+      if (webhook === 'full') throw new Error('full');
+      return () => deleteWebhook(space.store, 'main', webhook.id);
+    };
+    await openUnwanted();
+    const gaps = await gapsOf(space.store, close);
+    for (const { name, place } of gaps) {
+      await openUnwanted();
+      let remove: (() => Promise<unknown>) | undefined;
+      await close(
+        at(place, async () => {
+          remove = await create(space.store);
+        }),
+      );
+      await expectOpen(`made before ${name} ${place}`);
+      await remove?.();
+    }
+    await openUnwanted();
+    const gapsOfMaking = await gapsOf(space.store, async (store) => (await create(store))());
+    for (const { name, place } of gapsOfMaking) {
+      await openUnwanted();
+      const remove = await create(at(place, () => close(space.store)));
+      await expectOpen(`ended before ${name} ${place}`);
+      await remove();
+    }
+  });
+
+  it('are ended by no one who was about to when someone began to read them', async () => {
+    await openUnwanted();
+    for (const { name, place } of await gapsOf(space.store, close)) {
+      await openUnwanted();
+      let isRead = false;
+      await close(
+        at(place, async () => {
+          isRead = await noteReading(space.store, 'main');
+        }),
+      );
+      expect(await areOpen(), `${name} ${place}`).to.equal(isRead);
+    }
+  });
+
+  it('come back on the list with the next who opens them, and all of them where there is a webhook', async () => {
+    const { redis } = space.store;
     await openEvents(space.store, 'main');
-    const { store: counting, writes } = before(0, async () => {});
-    await closeEvents(counting, 'main');
-    // Before the first line they are open, and stay what they are.
-    for (const n of [2, 3, SHARDS, SHARDS + 1, SHARDS + 2, writes()]) {
-      await openEvents(space.store, 'main');
-      const closing = before(n, () => openEvents(space.store, 'main'));
-      expect(await closeEvents(closing.store, 'main'), `before write ${n}`).to.equal(false);
-      expect(await areEventsOpen(space.store, 'main')).to.equal(true);
-      expect(await count([keys().eventLog, ...outboxes()]), `before write ${n}`).to.equal(1 + SHARDS);
-      expect(await listEventWorkspaces(space.store)).to.deep.equal(['main']);
+    await redis.srem(eventWorkspacesKey(space.store.space), 'main');
+    await openEvents(space.store, 'main');
+    await expectOpen('without its place on the list');
+    await closeUnwanted(space.store, 'main', inDays(8));
+    await mendEvents(space.store, 'main');
+    await expectNothing('no one wants them');
+    await redis.sadd(keys().webhooks, 'wh_x');
+    await mendEvents(space.store, 'main');
+    await expectOpen('with a webhook');
+  });
+
+  it('are not made again for a workspace that is deleted while one of its streams is looked for', async () => {
+    const mend = (store: Store) => mendEvents(store, 'shop');
+    await openEvents(space.store, 'shop');
+    for (const { name, place } of await gapsOf(space.store, mend)) {
+      await createWorkspace(space.store, 'shop');
+      await openEvents(space.store, 'shop');
+      // Redis had lost it.
+      await space.store.redis.del(shardKeys(space.store.space, 7).outbox('shop'));
+      const remove = () => deleteWorkspace(space.store, 'shop', { logoutMs: 0, closingMs: 0 });
+      await mend(at(place, remove));
+      const { found } = await findWorkspace(space.store, 'shop', { withName: true });
+      expect(found, `deleted before ${name} ${place}`).to.deep.equal({ keys: [], entries: [] });
     }
   });
 
@@ -126,11 +232,12 @@ describe('the events of a workspace, opened and closed', () => {
     }
     const gone = () => space.store.redis.hget(eventMarks, 'goneTo');
     // A process that has chosen what goes, and stands still until others have gone further.
-    const slow = before(1, async () => {
+    const slow = steppedStore(space.store, async ({ name }) => {
+      if (name !== 'bound-log') return;
       for (let i = 0; i < 3; i++) expect(await boundLog(space.store, 'main', 1)).to.equal(true);
     });
     const ids = (await space.store.redis.xrange(eventLog, '-', '+')).map(([id]) => id);
-    expect(await boundLog(slow.store, 'main', 1)).to.equal(false);
+    expect(await boundLog(slow, 'main', 1)).to.equal(false);
     const [oldest] = (await space.store.redis.xrange(eventLog, '-', '+', 'COUNT', 1))[0]!;
     expect(await gone()).to.equal(ids[ids.indexOf(oldest) - 1]);
   });

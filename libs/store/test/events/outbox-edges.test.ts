@@ -1,7 +1,15 @@
-import { type EventPart, OUTBOX_ENTRIES, readEntry } from '@gateway/contracts/events/entry';
+import {
+  EVENT_LOG,
+  type EventPart,
+  OUTBOX_BYTES,
+  OUTBOX_ENTRIES,
+  OUTBOX_WEIGHED_EVERY,
+  readEntry,
+} from '@gateway/contracts/events/entry';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { eventLogChannel, outboxChannel, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
+import { GatewayError } from '@gateway/runtime/errors';
 import { cancelLink, recordObserved, requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { openEvents } from '@gateway/store/events/open-events';
@@ -54,6 +62,23 @@ describe('the outbox of a workspace', () => {
     for (const { bytes, device } of told) expect(bytes - device!.length).to.be.at.most(23);
   });
   const partsOf = async (): Promise<EventPart[]> => (await entries()).flatMap(({ parts }) => parts);
+
+  it('is told on while replicas do not confirm what the log got, however much lies there', async () => {
+    const confirmWrites = async (key: string) => {
+      if (key === log().eventLog) throw new GatewayError({ code: 'not_confirmed', message: 'no replica has it' });
+    };
+    const relay = async () => {
+      const thrown = await relayOutbox({ ...space.store, confirmWrites }, outbox).catch((error: unknown) => error);
+      expect(thrown).to.include({ code: 'not_confirmed' });
+      return redis().xlen(log().eventLog);
+    };
+    await cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 1))).messageId);
+    const [[, [, entry]]] = (await redis().xrangeBuffer(key(), '-', '+')) as [[Buffer, [Buffer, Buffer]]];
+    for (let n = 1; n < 1_200; n++) await redis().xadd(key(), '*', 'e', entry);
+    expect([await relay(), await relay(), await relay(), await relay()]).to.deep.equal([500, 1_000, 1_200, 1_200]);
+    await relayOutbox(space.store, outbox);
+    expect([await redis().xlen(key()), await redis().xlen(log().eventLog)]).to.deep.equal([0, 1_200]);
+  });
 
   it('rings for what comes into an empty one, and not for more', async () => {
     const rung: string[] = [];
@@ -175,6 +200,22 @@ describe('the outbox of a workspace', () => {
     expect(await redis().get(`${key()}:missing`)).to.equal('1');
   });
 
+  it('takes no more bytes than there is room for: one entry of a long list takes as much as a hundred others', async () => {
+    const entry = 'x'.repeat(1_500);
+    const fill = `for i = 1, ${OUTBOX_WEIGHED_EVERY} do redis.call('XADD', KEYS[1], '*', 'e', ARGV[1]) end`;
+    const bytes = async () => Number(await redis().call('MEMORY', 'USAGE', key(), 'SAMPLES', '0'));
+    while ((await bytes()) < OUTBOX_BYTES) await redis().eval(fill, 1, key(), entry);
+    const entries = await redis().xlen(key());
+    const cancel = async () => cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 3))).messageId);
+    await cancel();
+    await cancel();
+    expect([await redis().xlen(key()), await redis().get(`${key()}:missing`)]).to.deep.equal([entries, '2']);
+    expect(await bytes()).to.be.below(OUTBOX_BYTES + 2 * OUTBOX_WEIGHED_EVERY * entry.length);
+    await redis().xtrim(key(), 'MAXLEN', 1_000);
+    await cancel();
+    expect([await redis().xlen(key()), await redis().get(`${key()}:missing`)]).to.deep.equal([1_001, '2']);
+  });
+
   it('makes its log forget what is older than a week, and say so', async () => {
     const { eventLog, eventMarks } = log();
     await redis().del(eventLog);
@@ -183,6 +224,19 @@ describe('the outbox of a workspace', () => {
     await relayOutbox(space.store, outbox);
     expect(await redis().xlen(eventLog)).to.equal(1);
     expect(await redis().hget(eventMarks, 'goneTo')).to.equal('1000-0');
+  });
+
+  it('says of nothing that is in its log that it is gone', async () => {
+    const { eventLog, eventMarks } = log();
+    await redis().del(eventLog);
+    // An entry in each millisecond: one of them is of the very one from which on all is kept.
+    const fill = `for ms = 0, 5000 do redis.call('XADD', KEYS[1], string.format('%.0f-0', ARGV[1] + ms), 'e', '') end`;
+    await redis().eval(fill, 1, eventLog, Date.now() - EVENT_LOG.keptMs - 1_000);
+    await cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 1))).messageId);
+    await relayOutbox(space.store, outbox);
+    const [[oldest] = ['']] = await redis().xrange(eventLog, '-', '+', 'COUNT', 1);
+    const gone = (await redis().hget(eventMarks, 'goneTo'))!;
+    expect(Number.parseInt(gone, 10)).to.equal(Number.parseInt(oldest, 10) - 1);
   });
 
   it('begins empty, and a log that is there is taken over where it ends', async () => {

@@ -4,16 +4,18 @@ import { type ChangeData, EVENT_TYPES, eventSchema, type GatewayEvent } from '@g
 import { parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
-import { createStore } from '@gateway/store/core/store';
+import { createStore, type Store } from '@gateway/store/core/store';
 import { UnknownKeyError } from '@gateway/store/core/vault';
 import { recordObserved } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
-import { closeEvents, openEvents } from '@gateway/store/events/open-events';
+import { retireKeys } from '@gateway/store/devices/keys/device-keys';
+import { openEvents } from '@gateway/store/events/open-events';
+import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { type LogPart, readLog } from '@gateway/store/events/read-log';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
-import { type EventFilter, renderEvents } from '@gateway/store/events/render-events';
+import type { EventFilter } from '@gateway/store/events/render-events';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, expireSend, recordResults, recordResultsOfSends } from '@gateway/store/sends/change-send';
@@ -21,6 +23,7 @@ import { keysOfSend } from '@gateway/store/sends/keys-of-send';
 import { readRecipients } from '@gateway/store/sends/read-send';
 import { addOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
+import { renderEvents } from '../support/render-events.js';
 import { useOwnedDevice } from '../support/use-owned-device.js';
 
 const PEOPLE = Array.from({ length: 40 }, (_, i) => `4915112345${String(600 + i)}`);
@@ -61,6 +64,10 @@ describe('the events of a workspace', () => {
     }
     return events;
   }
+  const diesBefore =
+    (step: string): Store['run'] =>
+    (name, ...rest) =>
+      name === step ? Promise.reject(new Error('it died')) : space.store.run(name, ...rest);
   const rowsOf = (events: readonly GatewayEvent[]) =>
     events.filter(({ type }) => type === 'messages.updated').flatMap(({ data }) => data.changes as ChangeData[]);
 
@@ -157,6 +164,29 @@ describe('the events of a workspace', () => {
     ]);
   });
 
+  it('tell that a new link takes a device away, and that it is back, also with the same account', async () => {
+    const observe = (observed: Parameters<typeof recordObserved>[2]['observed']) =>
+      recordObserved(space.store, ownership, { actedOn: undefined, observed });
+    const connected = { status: 'connected', phone: '447700900123', name: 'Ada' } as const;
+    for (const reason of ['linking', 'scan_again'] as const) await observe({ status: 'connecting', reason });
+    await observe(connected);
+    for (const reason of ['linking', 'scan_again', 'linking', 'restoring'] as const)
+      await observe({ status: 'connecting', reason });
+    await observe(connected);
+    const events = await told();
+    expect(events.map(({ type, data }) => [type, data.reason])).to.deep.equal([
+      ['device.connected', undefined],
+      ['device.interrupted', 'linking'],
+      ['device.connected', undefined],
+    ]);
+  });
+
+  it('tell that a restriction is over with the account that it was of', async () => {
+    await recordRestriction(space.store, ownership, { kind: 'new_chat_cap', sinceMs: 1 });
+    for (let times = 0; times < 2; times++) await retireKeys(space.store, ownership, { quarantine: false });
+    expect((await told()).map(({ type }) => type)).to.deep.equal(['device.restricted', 'device.unrestricted']);
+  });
+
   it('tell what people write, and who opts out', async () => {
     const message = {
       platformId: '3A01',
@@ -223,7 +253,7 @@ describe('the events of a workspace', () => {
   });
 
   it('are not kept where no one wants them', async () => {
-    await closeEvents(space.store, 'main');
+    await closeUnwanted(space.store, 'main', Number.MAX_SAFE_INTEGER);
     const { tag, messageId } = await accept();
     await record(tag, [{ recipient: 0, part: 0, event: 'acked' }]);
     await cancelSend(space.store, address, messageId);
@@ -234,9 +264,8 @@ describe('the events of a workspace', () => {
   it('come into the log once, however many fetch them and wherever one dies', async () => {
     const { tag } = await accept();
     for (const recipient of PEOPLE.keys()) await record(tag, [{ recipient, part: 0, event: 'acked' }]);
-    const { redis: client, space: keys, vault, run, confirmWrites } = space.store;
-    const withoutTrim = Object.assign(Object.create(client), { xtrim: () => Promise.reject(new Error('it died')) });
-    const dies = relayOutbox({ redis: withoutTrim, space: keys, vault, run, confirmWrites }, outbox);
+    const client = redis();
+    const dies = relayOutbox({ ...space.store, run: diesBefore('trim-outbox') }, outbox);
     expect(await dies.catch((error: Error) => error.message)).to.equal('it died');
     expect(await client.xlen(outboxKey())).to.equal(PEOPLE.length);
     const race = async () => {
@@ -256,9 +285,9 @@ describe('the events of a workspace', () => {
   it('come into the log also where one has read more of them than another, who dies, has appended', async () => {
     const { tag } = await accept();
     const happen = (recipient: number) => record(tag, [{ recipient, part: 0, event: 'acked' }]);
-    const { redis: client, space: keys, vault, run, confirmWrites } = space.store;
+    const client = redis();
     /** @param whenRead between what is read of the outbox and what is done with it. */
-    const relay = (whenRead: () => Promise<unknown>, changed: object = {}) => {
+    const relay = (whenRead: () => Promise<unknown>, run = space.store.run) => {
       let first: Promise<unknown> | undefined;
       const xrangeBuffer = async (...given: Parameters<typeof client.xrangeBuffer>) => {
         const found = await client.xrangeBuffer(...given);
@@ -266,8 +295,8 @@ describe('the events of a workspace', () => {
         await first;
         return found;
       };
-      const redis = Object.assign(Object.create(client), { xrangeBuffer, ...changed });
-      return relayOutbox({ redis, space: keys, vault, run, confirmWrites }, outbox);
+      const redis = Object.assign(Object.create(client), { xrangeBuffer });
+      return relayOutbox({ ...space.store, redis, run }, outbox);
     };
     await happen(0);
     let slow: Promise<number> | undefined;
@@ -283,7 +312,7 @@ describe('the events of a workspace', () => {
         });
       });
     };
-    const dies = relay(letSlowRead, { xtrim: () => Promise.reject(new Error('it died')) });
+    const dies = relay(letSlowRead, diesBefore('trim-outbox'));
     expect(await dies.catch((error: Error) => error.message)).to.equal('it died');
     goOn();
     expect(await slow).to.equal(1);
@@ -293,9 +322,11 @@ describe('the events of a workspace', () => {
   it('stay in the outbox until replicas have what the log got', async () => {
     const { tag } = await accept();
     await record(tag, [{ recipient: 0, part: 0, event: 'acked' }]);
-    const confirmWrites = (key: string) => Promise.reject(new Error(`no replica has ${key}`));
-    const relayed = relayOutbox({ ...space.store, confirmWrites }, outbox);
     const { eventLog } = workspaceKeys(space.store.space, 'main');
+    const confirmWrites = async (key: string) => {
+      if (key === eventLog) throw new Error(`no replica has ${key}`);
+    };
+    const relayed = relayOutbox({ ...space.store, confirmWrites }, outbox);
     expect(await relayed.catch((error: Error) => error.message)).to.equal(`no replica has ${eventLog}`);
     expect([await redis().xlen(outboxKey()), await redis().xlen(eventLog)]).to.deep.equal([1, 1]);
     expect(await relayOutbox(space.store, outbox), 'it is there already').to.equal(0);

@@ -8,6 +8,7 @@ export const REFUSED = [
   'place-repeat',
   'replay-webhook',
   'reserve-blob',
+  'take-backlog',
   'write-chunk',
 ];
 /**
@@ -26,7 +27,6 @@ const UNUSED = 'no one looks at the answer';
 export const ANSWERS_ONCE: Record<string, string> = {
   'accept-send': NEVER_AGAIN,
   'add-opt-outs': COUNTED_ONE_LESS,
-  'append-events': 'it looks where the mark is, and finds that the entries are in the log',
   'bound-log': UNUSED,
   'cancel-link': `${NEVER_AGAIN}, and ${UNUSED}`,
   'cancel-send': COUNTED_ONE_LESS,

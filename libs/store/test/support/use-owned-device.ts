@@ -1,3 +1,4 @@
+import { ensureDevice } from '@gateway/store/devices/devices';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -15,6 +16,7 @@ export function useOwnedDevice() {
   const parts = {} as { space: RedisSpace; ownership: Ownership };
   beforeEach(async () => {
     parts.space = await openRedisSpace();
+    await ensureDevice(parts.space.store, address);
     parts.ownership = (await takeDevice(parts.space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
   });
   afterEach(() => parts.space.close());

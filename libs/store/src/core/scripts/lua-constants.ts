@@ -1,6 +1,14 @@
 import { KIND_CODES } from '@gateway/contracts/content/message-content';
 import { WANTS } from '@gateway/contracts/devices/device-state';
-import { EVENT_ENTRY_VERSION, EVENTS_KEPT_MS, OUTBOX_ENTRIES, PARTS, PLACE } from '@gateway/contracts/events/entry';
+import {
+  EVENT_ENTRY_VERSION,
+  EVENTS_KEPT_MS,
+  OUTBOX_BYTES,
+  OUTBOX_ENTRIES,
+  OUTBOX_WEIGHED_EVERY,
+  PARTS,
+  PLACE,
+} from '@gateway/contracts/events/entry';
 import { LIMITS } from '@gateway/contracts/limits';
 import { MOST_OPT_OUT_SOURCES, OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
 import { ACTIVITY_BYTES, ACTIVITY_FIELDS } from '@gateway/contracts/sends/activity';
@@ -42,7 +50,10 @@ export const CONTRACT = {
   readVersions: READ_VERSIONS,
   sealedVersion: SEALED_VERSION,
   parts: PARTS as Readonly<Record<string, number>>,
-  outbox: { version: EVENT_ENTRY_VERSION, most: OUTBOX_ENTRIES, keptMs: EVENTS_KEPT_MS, place: PLACE },
+  outbox: {
+    ...{ version: EVENT_ENTRY_VERSION, most: OUTBOX_ENTRIES, mostBytes: OUTBOX_BYTES },
+    ...{ weighedEvery: OUTBOX_WEIGHED_EVERY, keptMs: EVENTS_KEPT_MS, place: PLACE },
+  },
   optOutSources: OPT_OUT_SOURCES as readonly string[],
   mostOptOutSources: MOST_OPT_OUT_SOURCES,
   personForgotten: ownErrorCode('person_forgotten'),
@@ -93,7 +104,9 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
       Object.entries(contract.parts).map(([part, code]) => [`PART_${toSnakeCase(part).toUpperCase()}`, code]),
     ),
     EVENT_ENTRY_VERSION: contract.outbox.version,
+    OUTBOX_BYTES: contract.outbox.mostBytes,
     OUTBOX_ENTRIES: contract.outbox.most,
+    OUTBOX_WEIGHED_EVERY: contract.outbox.weighedEvery,
     PLACE_LISTS: contract.outbox.place.lists,
     PLACE_OF_SEND: contract.outbox.place.ofSend,
     EVENTS_KEPT_MS: contract.outbox.keptMs,

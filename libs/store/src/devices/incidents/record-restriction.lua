@@ -1,12 +1,7 @@
 -- Remembers that messages to new contacts wait, or that they do not any more; and whom the network refused meanwhile.
 -- `kind` is empty when it was lifted, and each time when it is not known.
---- @include outbox
---- @constants PART_RESTRICTION
-local before = redis.call('HMGET', restriction_key, 'kind', 'untilMs')
-if ((before[1] or '') ~= kind or (before[2] or '') ~= until_ms) and wants_events() then
-  local part = struct.pack('>B', PART_RESTRICTION) .. short(kind) .. struct.pack('>I6', tonumber(until_ms) or 0)
-  add_to_outbox(string.match(restriction_key, '/([^:/]+):restriction$'), part)
-end
+--- @include tell-restriction
+tell_restriction(kind, until_ms)
 redis.call('DEL', restriction_key)
 if kind == '' then
   redis.call('DEL', refused_key)

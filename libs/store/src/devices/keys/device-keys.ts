@@ -1,10 +1,12 @@
 import { crc32 } from 'node:zlib';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../../core/scripts/define-script.js';
 import { isOne, nothing, numeric } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { MS_PER_DAY } from '../../core/vault.js';
+import { outboxOf } from '../../events/outbox-of.js';
 import type { Ownership } from '../../fleet/ownership.js';
 
 /** Keys are spread over this many hashes per type, so that no single one grows past what Redis moves at once. */
@@ -55,9 +57,10 @@ const retireStep = defineScript({
     'refused',
     'queryEnds',
     'replaced',
+    'outbox',
     '...buckets',
   ],
-  args: { quarantineMs: number },
+  args: { quarantineMs: number, nowMs: number },
   reply: nothing,
 });
 
@@ -227,6 +230,7 @@ export async function retireKeys(store: Store, ownership: Ownership, options: { 
   await retireStep(store, ownership, {
     ...keys,
     ...{ quarantined: keys.quarantinedCreds, refused: keys.refusedContacts, buckets },
+    ...{ outbox: outboxOf(store, ownership.address), nowMs: systemClock.nowMs() },
     quarantineMs: options.quarantine ? QUARANTINE_MS : 0,
   });
 }

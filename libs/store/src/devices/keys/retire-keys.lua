@@ -1,4 +1,6 @@
 -- The account is gone from this device: its keys are unlinked, with what else was about it. With a quarantine its credentials are kept aside for a while.
+--- @include tell-restriction
+tell_restriction('', '')
 if quarantine_ms ~= '0' and redis.call('EXISTS', creds_key) == 1 then
   redis.call('RENAME', creds_key, quarantined_key)
   redis.call('PEXPIRE', quarantined_key, quarantine_ms)

@@ -4,7 +4,7 @@ import { SHARDS } from '@gateway/contracts/shards';
 import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { defineScript } from '../../core/scripts/define-script.js';
 import type { Store } from '../../core/store.js';
-import type { Outbox } from '../relay-outbox.js';
+import type { Outbox } from '../append-events.js';
 
 const findStep = defineScript({
   name: 'find-full-outboxes',

@@ -1,7 +1,7 @@
-import { compareEntries } from '@gateway/contracts/events/cursor';
-import { openEntry } from '@gateway/contracts/events/entry';
+import { compareEntries, entryBefore, type LogPlace } from '@gateway/contracts/events/cursor';
+import { type EventPart, openEntry } from '@gateway/contracts/events/entry';
 import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
-import { EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
+import { type ChangeData, EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import {
   type DeviceAddress,
   type DeviceId,
@@ -19,7 +19,7 @@ import { findDeviceByShortId, readIdKey } from '../../devices/devices.js';
 import { readArrival } from '../../inbound/received-messages.js';
 import { readRecipients, readRecord, type SendRecord } from '../../sends/read-send.js';
 import type { LogGone, LoggedEntry } from '../read-log.js';
-import { renderEvents } from '../render-events.js';
+import { type EventFilter, entryReader } from '../render-events.js';
 
 /** Where in the log an event is looked for. */
 interface Search {
@@ -27,9 +27,23 @@ interface Search {
   earliestMs: number;
   /** From here on, towards now. */
   fromMs: number;
-  isIn(entry: LoggedEntry): boolean;
+  /** How far one is in an entry who has all before it; `undefined` where it is not in there. */
+  offsetIn(entry: LoggedEntry): number | undefined;
   /** Behind this one there is none; it is looked for before it, too. */
   endsAt?(entry: LoggedEntry): boolean;
+}
+
+/** An event in the log, or the changes with which it is told. */
+export interface FoundEvent {
+  event: GatewayEvent;
+  /** Where one is who has all before it, and who has it, too. */
+  after: LogPlace;
+  to: LogPlace;
+}
+
+/** Entries that may be looked through: for each event `AT_ONCE`, and so many more for all. */
+export interface Looks {
+  left: number;
 }
 
 /** Entries that are looked through for one event: as many as one call of `GET /events` looks through. */
@@ -48,26 +62,61 @@ export async function findEvent(
   id: string,
   filter: { devices?: readonly DeviceId[] } = {},
 ): Promise<GatewayEvent | LogGone | undefined> {
+  const found = await findInLog(store, workspace, {
+    id,
+    filter: { ...filter, types: EVENT_TYPES },
+    looks: makeLooks(),
+  });
+  return found && 'event' in found ? found.event : found;
+}
+
+/** Enough for one event, and for a hundred that are where they are expected. */
+export const makeLooks = (): Looks => ({ left: MOST_ENTRIES - AT_ONCE });
+
+/** The same with its place, also of a change that is only told with others. @param filter what is told of the log. */
+export async function findInLog(
+  store: Store,
+  workspace: Workspace,
+  { id, filter, looks }: { id: string; filter: EventFilter; looks: Looks },
+): Promise<FoundEvent | LogGone | undefined> {
   const parts = parseEventId(id);
   const search = parts && (await planSearch(store, workspace, parts));
   if (!search) return undefined;
-  for await (const entry of candidates(store, workspace, search)) {
-    if (!search.isIn(entry)) continue;
-    const rendered = await renderEvents(store, workspace, [entry], { ...filter, types: EVENT_TYPES });
-    const found = rendered.find(({ event }) => event.id === id);
-    if (found) return found.event;
+  for await (const entry of candidates(store, workspace, search, looks)) {
+    const taken = search.offsetIn(entry);
+    const found = taken === undefined ? undefined : await findIn(store, workspace, { id, filter, entry, taken });
+    if (found) return found;
   }
   const goneTo = await store.redis.hget(workspaceKeys(store.space, workspace).eventMarks, 'goneTo');
   const mayBeGone = goneTo !== null && compareEntries(`${search.earliestMs}-0`, goneTo) <= 0;
   return mayBeGone ? { oldest: { entry: goneTo, offset: 0 } } : undefined;
 }
 
+async function findIn(
+  store: Store,
+  workspace: Workspace,
+  { id, filter, entry, taken }: { id: string; filter: EventFilter; entry: LoggedEntry; taken: number },
+): Promise<FoundEvent | undefined> {
+  const before = entryBefore(entry.id);
+  let found: { event: GatewayEvent; end: number } | undefined;
+  for await (const { event, end, rowEnds } of entryReader(store, workspace, filter)(entry, taken)) {
+    if (found) return { event: found.event, ...placesOf(before, found.end) };
+    if (event.id === id) found = { event, end };
+    const row = rowEnds ? (event.data.changes as ChangeData[]).findIndex((change) => change.id === id) : -1;
+    if (row >= 0) return { event, ...placesOf(before, rowEnds![row]!) };
+  }
+  // The last of an entry ends it.
+  return found && { event: found.event, ...placesOf(before, found.end), to: { entry: entry.id, offset: 0 } };
+}
+
+const placesOf = (entry: string, end: number) => ({ after: { entry, offset: end - 1 }, to: { entry, offset: end } });
+
 async function planSearch(store: Store, workspace: Workspace, parts: EventIdParts): Promise<Search | undefined> {
   if (parts.kind === 'timed' || parts.kind === 'logged') {
     const { place } = parts;
     if (place !== workspace && (await findDeviceByShortId(store, workspace, place)) === undefined) return undefined;
-    if (parts.kind === 'timed') return { ...at(parts.atMs), isIn: ({ atMs }) => atMs === parts.atMs };
-    return { ...at(Number(parts.entry.split('-')[0])), isIn: ({ id }) => id === parts.entry };
+    if (parts.kind === 'timed') return { ...at(parts.atMs), offsetIn: ({ atMs }) => startIf(atMs === parts.atMs) };
+    return { ...at(Number(parts.entry.split('-')[0])), offsetIn: ({ id }) => startIf(id === parts.entry) };
   }
   const device = await findDeviceByShortId(store, workspace, parts.shortDeviceId);
   if (device === undefined) return undefined;
@@ -76,16 +125,29 @@ async function planSearch(store: Store, workspace: Workspace, parts: EventIdPart
   if (parts.kind === 'finished') {
     const { tag } = parseMessageId(parts.messageId)!;
     const send = await readRecord(store, address, tag);
-    const isIn = (entry: LoggedEntry) =>
-      isOf(entry, { device, tag }) && entry.parts.some(({ kind }) => kind === 'finished');
-    return send?.state === 'closed' ? { ...at(await readEndMs(store, address, send)), isIn } : undefined;
+    const offsetIn = (entry: LoggedEntry) =>
+      isOf(entry, { device, tag }) ? offsetOf(entry, ({ kind }) => firstIf(kind === 'finished')) : undefined;
+    return send?.state === 'closed' ? { ...at(await readEndMs(store, address, send)), offsetIn } : undefined;
   }
   const arrivedAtMs = await readArrival(store, address, parts.platformId);
-  const isIn = (entry: LoggedEntry) =>
-    entry.device === device &&
-    entry.tag === undefined &&
-    entry.parts.some((part) => part.kind === 'received' && part.platformId === parts.platformId);
-  return arrivedAtMs === undefined ? undefined : { ...at(arrivedAtMs), isIn };
+  const isIt = (part: EventPart) => part.kind === 'received' && part.platformId === parts.platformId;
+  const offsetIn = (entry: LoggedEntry) =>
+    entry.device === device && entry.tag === undefined ? offsetOf(entry, (part) => firstIf(isIt(part))) : undefined;
+  return arrivedAtMs === undefined ? undefined : { ...at(arrivedAtMs), offsetIn };
+}
+
+const startIf = (isIt: boolean) => (isIt ? 0 : undefined);
+const firstIf = (isIt: boolean) => (isIt ? 0 : -1);
+
+/** @param indexIn which change of a part it is, or below 0. */
+function offsetOf({ parts }: LoggedEntry, indexIn: (part: EventPart) => number): number | undefined {
+  let before = 0;
+  for (const part of parts) {
+    const index = indexIn(part);
+    if (index >= 0) return 2 * (before + index);
+    before += part.kind === 'changes' ? part.changes.length : 1;
+  }
+  return undefined;
 }
 
 /** The time of the last change of a recipient is known; those before it are looked for from there, towards the time of the send. */
@@ -101,14 +163,14 @@ async function planChange(
   const { tag, recipient: index } = place;
   const [recipient] = await readRecipients(store, address, tag, { from: index, limit: 1 });
   if (!recipient || RECIPIENT_STATUSES.indexOf(status) > RECIPIENT_STATUSES.indexOf(recipient.status)) return undefined;
+  const changeIn = (part: EventPart, wanted: string) =>
+    part.kind === 'changes' ? part.changes.findIndex((each) => each.index === index && each.status === wanted) : -1;
   const becomes = (wanted: string) => (entry: LoggedEntry) =>
-    isOf(entry, { device: address.device, tag }) &&
-    entry.parts.some(
-      (part) => part.kind === 'changes' && part.changes.some((each) => each.index === index && each.status === wanted),
-    );
+    isOf(entry, { device: address.device, tag }) ? offsetOf(entry, (part) => changeIn(part, wanted)) : undefined;
   const last = at(recipient.atMs);
-  if (status === recipient.status) return { ...last, isIn: becomes(status) };
-  return { ...last, earliestMs: send.createdAtMs, isIn: becomes(status), endsAt: becomes(recipient.status) };
+  if (status === recipient.status) return { ...last, offsetIn: becomes(status) };
+  const endsAt = (entry: LoggedEntry) => becomes(recipient.status)(entry) !== undefined;
+  return { ...last, earliestMs: send.createdAtMs, offsetIn: becomes(status), endsAt };
 }
 
 const at = (atMs: number) => ({ earliestMs: atMs, fromMs: atMs - CLOCKS_DIFFER_MS });
@@ -132,20 +194,22 @@ async function* candidates(
   store: Store,
   workspace: Workspace,
   { fromMs, earliestMs, endsAt }: Search,
+  looks: Looks,
 ): AsyncGenerator<LoggedEntry> {
-  let left = MOST_ENTRIES;
+  let own = AT_ONCE;
+  const mayGoOn = () => --own > 0 || looks.left-- > 0;
   let end: string | undefined;
   for await (const entry of walk(store, workspace, { from: `${Math.max(fromMs, 0)}`, isBack: false })) {
-    if (left-- <= 0) return;
     yield entry;
-    if (!endsAt?.(entry)) continue;
-    end = entry.id;
-    break;
+    if (endsAt?.(entry)) end = entry.id;
+    if (end !== undefined) break;
+    if (!mayGoOn()) return;
   }
   if (end === undefined) return;
   for await (const entry of walk(store, workspace, { from: end, isBack: true })) {
-    if (left-- <= 0 || entry.atMs < earliestMs) return;
+    if (entry.atMs < earliestMs) return;
     yield entry;
+    if (!mayGoOn()) return;
   }
 }
 

@@ -7,11 +7,13 @@ local UNTOLD = { linking = 1, scan_again = 1, restoring = 1, owner_lost = 1, no_
 local function tell_device()
   local now = redis.call('HMGET', observed_key, 'status', 'reason', 'phone', 'name', 'notBeforeMs')
   local status, reason, phone = now[1] or '', now[2] or '', now[3] or ''
-  if UNTOLD[reason] then return end
   -- A connected device that catches up is a connected device.
   if status == 'connected' then reason = '' end
   local state = status .. '/' .. reason .. '/' .. (status == 'connected' and phone or '')
   local told, account = unpack(redis.call('HMGET', device_key, 'told', 'toldPhone'))
+  -- A new link takes the account away that was there until now.
+  local ends_connected = reason == 'linking' and string.sub(told or '', 1, 10) == 'connected/'
+  if UNTOLD[reason] and not ends_connected then return end
   if told == state then return end
   redis.call('HSET', device_key, 'told', state)
   if phone ~= '' and phone ~= account then redis.call('HSET', device_key, 'toldPhone', phone) end

@@ -4,7 +4,7 @@
 -- `is_bounded` says whether it may be refused for these.
 -- Output: { 1, session of the owner of the device that lives, or '', ended send to be forgotten for room ... },
 --   { 0, attempts that were used up } when the tag is taken (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when sends
---   of this owner take, or wait for, all that they may, { -3 } when another account was linked since `account_epoch`
+--   of this owner take, or wait for, all that they may, { -3 } when the device is gone, or has another account since `account_epoch`
 --- @include head
 --- @include book
 --- @include due
@@ -20,7 +20,8 @@ if idempotency_key then
   if message or closed then return { -1 } end
   freed = tonumber(count or '0')
 end
-if (redis.call('HGET', device_key, 'accountEpoch') or '0') ~= account_epoch then return { -3 } end
+local made, epoch = unpack(redis.call('HMGET', device_key, 'createdAtMs', 'accountEpoch'))
+if not made or (epoch or '0') ~= account_epoch then return { -3 } end
 if tonumber(attempt) < freed or redis.call('EXISTS', record_key) == 1 then return { 0, tostring(freed) } end
 local quota = tonumber(quota_bytes)
 local ended, bytes = ended_key(owner), bytes_key(owner)
@@ -52,11 +53,12 @@ redis.call('SET', record_key, packed)
 redis.call('SET', content_key, sealed, 'PXAT', content_dies_at_ms)
 measure_send(send, owner, { record_key, content_key })
 save_head(send)
-redis.call('ZADD', open_key, send.priority * PRIORITY_SPAN + redis_exact_ms(), message_id)
-local redis_now, entry = redis_now_ms(), due_entry(record_key)
+local exact_ms, entry = redis_exact_ms(), due_entry(record_key)
+local redis_now = math.floor(exact_ms)
+redis.call('ZADD', open_key, send.priority * PRIORITY_SPAN + exact_ms, message_id)
 redis.call('ZADD', due_key, math.min(redis_now + TAKEN_IN_MS, send.expires_at), entry)
 redis.call('XADD', sends_key, 'MINID', '~', redis_now - LISTED_MS, '*', 's', string.match(entry, '/(.*)'))
-redis.call('PEXPIRE', sends_key, LISTED_MS)
+keep_for(sends_key, LISTED_MS)
 redis.call('ZADD', promised_key, finish_at_ms, entry)
 count_activity({ [QUEUED] = send.queued })
 move_totals(send.kind, nil, QUEUED, send.queued)

@@ -10,6 +10,8 @@ import { bytes, defineScript, flag, number, text } from '../../core/scripts/defi
 import { nothing } from '../../core/scripts/replies.js';
 import { isMade } from '../../core/scripts/unknown-version-error.js';
 import type { Store } from '../../core/store.js';
+import { digest, UnknownKeyError } from '../../core/vault.js';
+import { readAccountEpoch, readIdKey } from '../../devices/devices.js';
 import { processOf } from '../../fleet/process-of.js';
 import { keysOfSend } from '../keys-of-send.js';
 import type { StoredContent } from '../read-send.js';
@@ -69,7 +71,7 @@ export interface NewSend {
   expiresAtMs: number;
   /** When its last message is promised to have gone out; without it, at its expiry. */
   finishAtMs?: number;
-  /** Of the account that it is accepted for: see `readDeviceState`. Without one, of the first. */
+  /** Of the account that it is accepted for: see `readDeviceState`. Without one, of the account that is there. */
   accountEpoch?: number;
   /**
    * Bytes that the sends of this owner may take at this device, ended ones included: those are forgotten before their time,
@@ -95,7 +97,7 @@ export interface AcceptedSend {
 /** The sends of this owner take, or wait for, all that they may; one-time passwords are not refused for that. */
 export class SendsFullError extends Error {}
 
-/** Another account was linked since the device was looked at. */
+/** Another account was linked since the device was looked at, or the device has gone. */
 export class OtherAccountError extends Error {}
 
 const MAX_TAG_ATTEMPTS = 5;
@@ -128,13 +130,16 @@ async function writeSend(
   repeat?: NewRepeat,
 ): Promise<AcceptedSend | undefined> {
   const sessionPrefix = sessionKeyPrefix(store.space, shardOf(address));
-  const { kind, parts, recipients, owner, requestId, trace, nowMs, expiresAtMs, accountEpoch = 0 } = send;
+  const { kind, parts, recipients, owner, requestId, trace, nowMs, expiresAtMs } = send;
+  const accountEpoch = send.accountEpoch ?? (await readAccountEpoch(store, address));
   const { quotaBytes = 0, freeMessages = 0 } = send;
   const priority = priorityOf(send);
+  const secret = repeat && (await readIdSecret(store, address));
   const blob = send.content.kind === 'media' ? holdOf(send.content) : '';
   let attempt = 0;
   for (let made = 0; made < MAX_TAG_ATTEMPTS; made++) {
-    const messageId = repeat ? repeatableId(store, address, { repeat, nowMs, attempt }) : makeMessageId(address);
+    const messageId =
+      repeat && secret ? repeatableId(address, { repeat, secret, nowMs, attempt }) : makeMessageId(address);
     const keys = keysOfSend(store, address, parseMessageId(messageId)!.tag);
     const [outcome, session, ...spent] = await acceptStep(store, {
       sends: shardKeys(store.space, shardOf(address)).sends(address.workspace),
@@ -170,12 +175,23 @@ async function writeSend(
  * the same platform ids, and phones show it once.
  */
 function repeatableId(
-  store: Store,
   address: DeviceAddress,
-  { repeat, nowMs, attempt }: { repeat: NewRepeat; nowMs: number; attempt: number },
+  { repeat, secret, nowMs, attempt }: { repeat: NewRepeat; secret: Buffer; nowMs: number; attempt: number },
 ): MessageId {
   const day = Math.floor(nowMs / (LIMITS.idempotencySeconds * 1000));
-  return makeMessageId(address, store.vault.digest('messageId', [repeat.key, repeat.fingerprint, day, attempt]));
+  return makeMessageId(address, digest(secret, ['messageId', repeat.key, repeat.fingerprint, day, attempt]));
+}
+
+/**
+ * The key of the device's platform ids, which follow from it anyway: when encryption keys are rotated it is encrypted again, and stays
+ * the same. Where this process cannot open it, for it lacks an encryption key, the send is accepted all the same.
+ */
+async function readIdSecret(store: Store, address: DeviceAddress): Promise<Buffer> {
+  const idKey = await readIdKey(store, address).catch((thrown: unknown) => {
+    if (!(thrown instanceof UnknownKeyError)) throw thrown;
+    return undefined;
+  });
+  return idKey ?? store.vault.subkey('messageId');
 }
 
 /** Answers how many. What breaks off here is told again to the next send of this owner; this one is promised all the same. */

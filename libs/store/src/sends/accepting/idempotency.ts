@@ -61,7 +61,7 @@ interface Place {
 
 export type FoundRepeat =
   /** Used in the last 24 hours. */
-  | ({ kind: 'used'; first: Repeat } & Place)
+  | ({ kind: 'used'; first: Repeat; claimKey: string } & Place)
   /** Ours from now on: give it back with `releaseRepeat` when the request is handled. */
   | ({ kind: 'free'; claim: RepeatClaim } & Place)
   /** Another request under it is being handled. */
@@ -119,12 +119,12 @@ export async function findRepeat(
     const key = keys.idempotency(owner, digest, Number(move));
     const claimKey = keys.idempotencyClaim(owner, digest, Number(move));
     const state = await readRepeat(store, key);
-    if (typeof state === 'object') return { kind: 'used', address: found, key, first: state };
+    if (typeof state === 'object') return { kind: 'used', address: found, key, claimKey, first: state };
     if (state === 'free' && at === device) {
       const claim = await claimRepeat(store, claimKey);
       return claim ? { kind: 'free', address: found, key, claim } : { kind: 'claimed' };
     }
-    if (state === 'free' && (await store.redis.exists(claimKey))) return { kind: 'claimed' };
+    if (state === 'free' && (await isClaimed(store, claimKey))) return { kind: 'claimed' };
     // Another request may have used the key in this moment: then it stays, and is read once more.
     const isClosed = await closeStep(store, { idempotency: key, ttlMs: PLACE_TTL_MS });
     if (isClosed) current = await place(`${Number(move) + 1}:${device}`, current);
@@ -135,6 +135,11 @@ async function claimRepeat(store: Store, key: string): Promise<RepeatClaim | und
   const token = randomUUID();
   const isOurs = await store.redis.set(key, token, 'PX', CLAIM_TTL_MS, 'NX');
   return isOurs ? { key, token } : undefined;
+}
+
+/** Whether a request under the key is being handled, or its process died a moment ago. */
+export async function isClaimed(store: Store, claimKey: string): Promise<boolean> {
+  return (await store.redis.exists(claimKey)) === 1;
 }
 
 /** The request is handled, well or not. Safe to repeat. */

@@ -15,7 +15,7 @@ local function count_activity(counts)
   if #changes == 0 then return end
   local key = activity_key .. ':' .. math.floor(tonumber(now_ms) / HOUR_MS)
   redis.call('BITFIELD', key, 'OVERFLOW', 'SAT', unpack(changes))
-  redis.call('PEXPIRE', key, ACTIVITY_MS)
+  redis.call('PEXPIRE', key, ACTIVITY_MS, 'NX')
 end
 
 -- `errors`: error code -> how many failed of it.

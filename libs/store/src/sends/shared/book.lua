@@ -1,5 +1,6 @@
 -- What the sends of one owner take at a device: the bytes of all that are kept, which of them have ended, and the messages
 -- that wait. Only its texts say whose a send is, so the names of these keys are made here, of the one in KEYS; all are in one slot.
+--- @include keep
 --- @constants BOOK_MS
 local ELSEWHERE_BYTES = 400 -- In sets of ids, in these books, for times to live.
 
@@ -9,12 +10,12 @@ local function waiting_key(owner) return kept_key .. ':waiting:' .. owner end
 
 local function count_bytes(owner, bytes)
   redis.call('INCRBY', bytes_key(owner), bytes)
-  redis.call('PEXPIRE', bytes_key(owner), BOOK_MS)
+  keep_for(bytes_key(owner), BOOK_MS)
 end
 
 local function count_waiting(owner, messages)
   local waiting = redis.call('INCRBY', waiting_key(owner), messages)
-  if waiting > 0 then redis.call('PEXPIRE', waiting_key(owner), BOOK_MS) else redis.call('UNLINK', waiting_key(owner)) end
+  if waiting > 0 then keep_for(waiting_key(owner), BOOK_MS) else redis.call('UNLINK', waiting_key(owner)) end
 end
 
 -- Counts what lies under these keys in place of what the send took before.
@@ -29,5 +30,5 @@ end
 
 local function note_ended(texts, bytes, dies_at)
   redis.call('ZADD', ended_key(texts.owner), dies_at, texts.message_id .. ' ' .. bytes)
-  redis.call('PEXPIRE', ended_key(texts.owner), BOOK_MS)
+  keep_for(ended_key(texts.owner), BOOK_MS)
 end

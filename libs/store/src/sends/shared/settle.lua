@@ -50,12 +50,13 @@ local function close_when_settled(texts)
   redis.call('ZREM', promised_key, due_entry(record_key))
   local dies_at = tonumber(now_ms) + SEND_RETENTION_MS
   redis.call('PEXPIREAT', record_key, dies_at)
-  -- No phone will ask for it again.
-  if not any_may_be_shown() then redis.call('UNLINK', content_key) end
+  -- Else no phone will ask for it again.
+  local keeps_content = any_may_be_shown()
+  if not keeps_content then redis.call('UNLINK', content_key) end
   redis.call('PEXPIREAT', content_key, dies_at, 'LT')
-  -- The content of a one-time password is gone in a moment: it is not counted for a week.
   tell_finished()
-  measure_send(send, texts.owner, send.kind == OTP and { record_key } or { record_key, content_key })
+  -- With its content it takes what it took before. That of a one-time password is gone in a moment: it is not counted for a week.
+  if not keeps_content or send.kind == OTP then measure_send(send, texts.owner, { record_key }) end
   note_ended(texts, send.bytes, dies_at)
 end
 

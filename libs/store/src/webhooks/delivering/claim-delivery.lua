@@ -7,8 +7,8 @@ local status, current = unpack(redis.call('HMGET', webhook_key, 'status', 'revis
 if status ~= 'active' and status ~= 'failing' then return 'idle' end
 if current ~= revision then return 'idle' end
 local outcome, is_again = write_lane()
-if outcome ~= 'done' or is_again then return outcome end
-change_parked(before_changes + 1)
--- A replay that has come to its end.
-if after == '' then redis.call('LPOP', replays_key) end
+if outcome ~= 'done' then return outcome end
+if not is_again then change_parked(before_changes + 1) end
+-- A replay that has come to its end. One that had nothing to tell never had a lane, so that its first step looks like a second one too.
+if after == '' and redis.call('LINDEX', replays_key, 0) == replay then redis.call('LPOP', replays_key) end
 return 'done'

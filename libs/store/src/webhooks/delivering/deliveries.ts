@@ -29,7 +29,7 @@ const claimStep = defineScript({
   name: 'claim-delivery',
   whenFull: 'runs',
   keys: KEYS,
-  args: { ...WRITES, ...CHANGES },
+  args: { ...WRITES, replay: text, ...CHANGES },
   reply: REPLY,
 });
 const settleStep = defineScript({
@@ -57,8 +57,8 @@ export interface TakenWebhook {
   lost: number;
   /** The first of those that are asked for. */
   replay?: Replay;
-  /** As they are in Redis, exactly; '' for one that is new. */
-  stored: Record<TellLane | 'parked', string>;
+  /** As they are in Redis, exactly; '' for one that is new. `wanted`: the first replay. */
+  stored: Record<TellLane | 'parked' | 'wanted', string>;
   /** That of `replay` means nothing while there is none. */
   lanes: Record<TellLane, LaneState>;
   parked: ParkedState;
@@ -74,16 +74,21 @@ export async function takeWebhook(
   const lanes = [...LANES, 'replay', 'parked'];
   const session = workspaceKeys(store.space, workspace).webhookSession(processId);
   const reply = await takeStep(store, { webhook, session, parked, replays, processId, sessionMs, lanes });
-  const [outcome, createdAtMs, revision = '', breaker, parkedKeyCount, lost, wanted, ...states] = reply;
+  const [outcome, createdAtMs, revision = '', breaker, parkedKeyCount, lost, wanted = '', ...states] = reply;
   const [prompt = '', lists = '', ofReplay = '', ofParked = ''] = states;
   if (outcome !== 'yours') return outcome as 'gone' | 'idle' | 'taken';
   // What happened in the same millisecond is for it.
   const replay = wanted ? (JSON.parse(wanted) as Replay) : undefined;
   const first: LaneState = { cursor: `${Number(createdAtMs) - 1}-0` };
   return {
-    ...{ workspace, id, processId, revision, breaker: breaker ? JSON.parse(breaker) : {} },
-    ...{ hasParked: Number(parkedKeyCount) > 0, lost: Number(lost) },
-    stored: { prompt, lists, replay: ofReplay, parked: ofParked },
+    workspace,
+    id,
+    processId,
+    revision,
+    breaker: breaker ? JSON.parse(breaker) : {},
+    hasParked: Number(parkedKeyCount) > 0,
+    lost: Number(lost),
+    stored: { prompt, lists, replay: ofReplay, parked: ofParked, wanted },
     ...(replay && { replay }),
     lanes: {
       prompt: prompt ? JSON.parse(prompt) : first,
@@ -94,6 +99,13 @@ export async function takeWebhook(
   };
 }
 
+/** Whether an endpoint is still as it was taken: between the requests of one claim, each of which may take long. */
+export async function isAsTaken(store: Store, { workspace, id, revision }: TakenWebhook): Promise<boolean> {
+  const { webhook } = parkedKeys(store, workspace, id);
+  const [status, current] = await store.redis.hmget(webhook, 'status', 'revision');
+  return current === revision && (status === 'active' || status === 'failing');
+}
+
 /** A lane as it is from now on, and what is put aside or taken from there with it. One without a state has come to its end. */
 export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { lane: 'parked'; state: ParkedState }) & {
   changes?: readonly ParkedChange[];
@@ -102,14 +114,14 @@ export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { la
 
 /** Before the first request. `false`: this process delivers to it no more, or has it as it was before a change. Safe to repeat. */
 export async function claimDelivery(store: Store, taken: TakenWebhook, write: LaneWrite): Promise<boolean> {
-  const outcome = await claimStep(store, argumentsOf(store, taken, write));
+  const outcome = await claimStep(store, { ...argumentsOf(store, taken, write), replay: taken.stored.wanted });
   if (outcome === 'done') note(taken, write);
   return outcome === 'done';
 }
 
 /**
  * After each request; what others are to be told of the endpoint comes into the log. @param outcome without it the breaker stays as it is.
- * `false`: this process delivers to it no more, and nothing was changed. Safe to repeat.
+ * `false`: this process delivers to it no more, and nothing was changed; or has it as it was before a change. Safe to repeat.
  */
 export async function settleDelivery(
   store: Store,

@@ -18,20 +18,32 @@ export type Probe = LaneRange | { only: string };
 
 /** From the cursor of a lane on. */
 export interface LaneClaim extends LaneRange {
+  /** It is told in parts of so many changes: a whole was too much. What is tried in its place, and is too much as well, changes nothing here. */
+  most?: number;
   /** How often something was answered that is no success. */
   refusals: number;
+  /** How often there was no answer. */
+  silences?: number;
   /** Not again before, whatever becomes of other requests. */
   notBeforeMs?: number;
   /** Posted to find out whether only this one is refused. */
   probe?: Probe;
-  /** How many of these were refused, too. */
+  /** How many of these failed, too. */
   probes?: number;
+}
+
+/** A part of an entry of the log that is passed, from where the one before ends. */
+export interface AskedUpTo {
+  to: string;
+  types: readonly string[];
 }
 
 /** Where a lane is in the log. */
 export interface LaneState {
   /** All up to here has been told, or put aside. */
   cursor: string;
+  /** In the middle of an entry: what its endpoint asked for when the entry was told up to there. */
+  asked?: readonly AskedUpTo[];
   claim?: LaneClaim;
   /** No more than so many changes in a request: it had more, and that was too much. */
   most?: number;

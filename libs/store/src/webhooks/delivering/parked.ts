@@ -14,12 +14,29 @@ export interface ParkedEvent {
   type: string;
   /** Of a change: these can be told together. */
   device?: string;
+  /** Of such a change: it is not told alone in the place of this. */
+  isTwice?: true;
+  /** Of such a change: before this it is told alone, or was, or is put aside. The version before did not write it. */
+  isSecond?: true;
 }
 
-/** The failures of an event that was refused alone. */
+/** The failures of an event that was refused alone, or of a request without an answer. */
 export interface ParkedClock extends Breaker {
   /** Of HTTP. */
   lastStatus?: number;
+  whole?: Whole;
+}
+
+/** What is first of a key was in one request with what is first of others, and may have been taken: it comes again as it was. */
+export interface Whole {
+  /** The `webhook-id`. */
+  id: string;
+  /** In that request, of one event after the other. */
+  places: readonly number[];
+  /** The one of its keys whose line names all of them. It may have gone meanwhile, or have been written by the version before. */
+  lead?: string;
+  /** Of the lead. */
+  keys?: readonly string[];
 }
 
 /** What is put aside for one recipient, or one writer; in order. */
@@ -33,7 +50,7 @@ export interface Parked {
 /** What is posted next of what is put aside. */
 export type ParkedClaim =
   /** The first so many events of each key. */
-  | { keys: readonly (readonly [key: string, count: number])[] }
+  | { keys: readonly (readonly [key: string, count: number])[]; silences?: number }
   /** That so many are lost. */
   | { lost: number; atMs: number };
 
@@ -75,7 +92,8 @@ export async function findParkedKeys(
   keys: readonly string[],
 ): Promise<Set<string>> {
   if (keys.length === 0) return new Set();
-  const found = await store.redis.hmget(workspaceKeys(store.space, workspace).webhookParked(id), ...keys);
+  // Their events are a megabyte at most, and it is asked before each request.
+  const found = await store.redis.zmscore(workspaceKeys(store.space, workspace).webhookParkedSince(id), ...keys);
   return new Set(keys.filter((_, i) => found[i] !== null));
 }
 
@@ -109,6 +127,15 @@ export interface ParkedPlace {
   key: string;
 }
 
+/** As callers name a place. */
+export const sayParkedPlace = ({ sinceMs, key }: ParkedPlace) => `${Math.trunc(sinceMs)}.${key}`;
+
+/** `undefined` for what names none. */
+export function parseParkedPlace(text: string): ParkedPlace | undefined {
+  const [, sinceMs, key] = /^(\d{1,15})\.([A-Za-z0-9_-]{1,40})$/.exec(text) ?? [];
+  return key === undefined ? undefined : { sinceMs: Number(sinceMs), key };
+}
+
 const AT_ONCE = 500;
 
 /** One page, those first that have been there for longest. @param after the last one of the page before. */
@@ -138,6 +165,25 @@ export async function listParked(
     const each = found.get(place.key);
     return each ? [{ ...each, ...place, dueMs: Number.isFinite(dueMs) ? dueMs : null }] : [];
   });
+}
+
+/** All that was in one request without an answer. What is put aside beside it is looked through only where its lead is gone. */
+export async function findWhole(
+  store: Store,
+  place: { workspace: Workspace; id: WebhookId },
+  whole: Whole,
+): Promise<Parked[]> {
+  const isOfIt = ({ clock }: Parked) => clock.whole?.id === whole.id;
+  const [lead] = whole.lead === undefined ? [] : await readParked(store, place, [whole.lead]);
+  const keys = lead && isOfIt(lead) && lead.clock.whole?.keys;
+  if (keys) return (await readParked(store, place, keys)).filter(isOfIt);
+  const found: Parked[] = [];
+  for (let after: ParkedPlace | undefined; ; ) {
+    const page = await listParked(store, place, { after, limit: AT_ONCE });
+    found.push(...page.filter(isOfIt));
+    after = page.at(-1);
+    if (!after) return found;
+  }
 }
 
 /** As Redis sorts them: keys are ASCII. */

@@ -1,5 +1,6 @@
 -- Asks for events to be told once more: `wanted` are ('range', a replay) and ('key', of what is put aside) ...
--- What is put aside is due at once, as if it had not been refused. The same replay again is none more.
+-- What is put aside is due at once, as if neither it nor others had failed; what is told only as a whole stays that.
+-- The same replay again is none more.
 -- Output: 'done', 'gone', or 'full' when there are too many replays: then nothing was changed.
 if redis.call('EXISTS', webhook_key) == 0 then return 'gone' end
 local added = 0
@@ -7,11 +8,15 @@ for i = before_wanted + 1, #ARGV, 2 do
   if ARGV[i] == 'range' and not redis.call('LPOS', replays_key, ARGV[i + 1]) then added = added + 1 end
 end
 if redis.call('LLEN', replays_key) + added > tonumber(most) then return 'full' end
+local breaker = redis.call('HGET', webhook_key, 'breaker')
+if breaker then redis.call('HSET', webhook_key, 'breaker', (string.gsub(breaker, ',?"aside":%b{}', ''))) end
 for i = before_wanted + 1, #ARGV, 2 do
   local wanted = ARGV[i + 1]
   local lines = ARGV[i] == 'key' and redis.call('HGET', parked_key, wanted)
   if lines then
-    redis.call('HSET', parked_key, wanted, '{}' .. string.sub(lines, (string.find(lines, '\n', 1, true))))
+    local rest = (string.find(lines, '\n', 1, true))
+    local whole = string.match(string.sub(lines, 1, rest), '"whole":%b{}') or ''
+    redis.call('HSET', parked_key, wanted, '{' .. whole .. '}' .. string.sub(lines, rest))
     redis.call('ZADD', due_key, now_ms, wanted)
   elseif ARGV[i] == 'range' and not redis.call('LPOS', replays_key, wanted) then
     redis.call('RPUSH', replays_key, wanted)

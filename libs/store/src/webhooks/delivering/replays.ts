@@ -1,15 +1,24 @@
+import { entryBefore, sayCursor } from '@gateway/contracts/events/cursor';
 import type { Workspace } from '@gateway/contracts/ids';
-import { type TellRange, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { type EventTimes, type TellRange, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { oneOf } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { ringEventBell } from '../../events/event-bells.js';
+import { findInLog, makeLooks } from '../../events/reading/find-event.js';
 import { listAttempts } from '../webhook-attempts.js';
+import { readWebhook } from '../webhooks.js';
 import type { LaneState } from './lanes.js';
 import { findParked, parkedKeys } from './parked.js';
 
-/** What is told once more: all between two places of the log, or one request as it was. */
-export type Replay = { id: string } & ({ after: string; to: string } | { request: TellRange });
+/**
+ * What is told once more: one request as it was, or all between two places of the log. With `times` all that happened in them, wherever it is
+ * behind the first place; the other one is for processes of the version before, which knew no times.
+ */
+export type Replay = { id: string } & ({ after: string; to: string; times?: EventTimes } | { request: TellRange });
+
+/** The log has the clock of Redis, its events those of processes. */
+const CLOCKS_DIFFER_MS = 10_000;
 
 const replayStep = defineScript({
   name: 'replay-webhook',
@@ -27,15 +36,17 @@ export function stateOfReplay(replay: Replay): LaneState {
 }
 
 /**
- * Asks for events to be told once more, in a lane of their own. @param wanted `ids` of what is put aside, or of requests among the last
- * 200; or all that came into the log from one time until before another. Answers which ids are known no more. Safe to repeat.
+ * Asks for events to be told once more, in a lane of their own. @param wanted `ids` of what is put aside, of requests among the last
+ * 200, or of single events and changes in the log; or all that happened from one time until before another. Answers which ids are known no more, or that there is nothing
+ * between these times. Safe to repeat.
  */
 export async function replayWebhook(
   store: Store,
   { workspace, id }: { workspace: Workspace; id: WebhookId },
   wanted: { ids: readonly string[] } | { afterMs: number; beforeMs: number },
   nowMs: number,
-): Promise<'gone' | 'full' | { unknown: string[] }> {
+): Promise<'gone' | 'full' | 'empty' | { unknown: string[] }> {
+  if ('afterMs' in wanted && wanted.afterMs >= wanted.beforeMs) return 'empty';
   const { webhook, parked, due, replays } = parkedKeys(store, workspace, id);
   const found = 'ids' in wanted ? await findWanted(store, { workspace, id }, wanted.ids) : toRange(wanted);
   const most = WEBHOOK_LIMITS.maxReplays;
@@ -50,10 +61,13 @@ interface Wanted {
   unknown: string[];
 }
 
-/** From the first entry of a millisecond to the last before another one. */
+/** What happened comes into the log after its time: at once, or when there is a relay again. */
 function toRange({ afterMs, beforeMs }: { afterMs: number; beforeMs: number }): Wanted {
-  const before = (ms: number) => `${Math.max(ms - 1, 0)}-9999999999`;
-  const replay: Replay = { id: `${afterMs}_${beforeMs}`, after: before(afterMs), to: before(beforeMs) };
+  const before = (ms: number) => entryBefore(`${Math.max(ms, 0)}-0`);
+  const replay: Replay = {
+    ...{ id: `${afterMs}_${beforeMs}`, after: before(afterMs - CLOCKS_DIFFER_MS), to: before(beforeMs) },
+    times: { fromMs: afterMs, beforeMs },
+  };
   return { wanted: ['range', JSON.stringify(replay)], unknown: [] };
 }
 
@@ -65,13 +79,28 @@ async function findWanted(
   const parked = await findParked(store, place, new Set(ids));
   const attempts = await listAttempts(store, place.workspace, place.id, WEBHOOK_LIMITS.keptAttempts);
   const ranges = new Map(attempts.flatMap(({ webhookId, range }) => (range ? [[webhookId, range] as const] : [])));
+  const find = await eventFinder(store, place);
   const wanted: string[] = [];
   const unknown: string[] = [];
   for (const id of new Set(ids)) {
-    const [key, request] = [parked.get(id), ranges.get(id)];
+    const key = parked.get(id);
+    const request = key === undefined ? (ranges.get(id) ?? (await find(id))) : undefined;
     if (key !== undefined) wanted.push('key', key);
     else if (request) wanted.push('range', JSON.stringify({ id, request } satisfies Replay));
     else unknown.push(id);
   }
   return { wanted, unknown };
+}
+
+/** One event of the log, as the endpoint is told of it now; a change is told alone. */
+async function eventFinder(store: Store, { workspace, id: webhookId }: { workspace: Workspace; id: WebhookId }) {
+  const webhook = await readWebhook(store, workspace, webhookId);
+  const { types = [], devices = null } = webhook?.settings ?? {};
+  const filter = { types, ...(devices && { devices }) };
+  const looks = makeLooks();
+  return async (id: string): Promise<TellRange | undefined> => {
+    const found = webhook && (await findInLog(store, workspace, { id, filter, looks }));
+    if (!found || !('event' in found)) return undefined;
+    return { lane: 'replay', after: sayCursor(found.after), to: sayCursor(found.to) };
+  };
 }

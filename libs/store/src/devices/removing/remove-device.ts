@@ -1,9 +1,9 @@
 import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
 import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
-import { defineScript, text } from '../core/scripts/define-script.js';
-import { oneOf } from '../core/scripts/replies.js';
-import { type Store, writeAlways } from '../core/store.js';
+import { defineScript, text } from '../../core/scripts/define-script.js';
+import { oneOf } from '../../core/scripts/replies.js';
+import { type Store, writeAlways } from '../../core/store.js';
 
 const removeStep = defineScript({
   name: 'remove-device',
@@ -27,6 +27,6 @@ export async function removeDevice(store: Store, address: DeviceAddress): Promis
   const listed = workspaceKeys(store.space, address.workspace).devices;
   await store.redis.srem(listed, address.device);
   // A link has made it anew meanwhile.
-  if (await store.redis.sismember(devices, name)) await writeAlways(store, 'SADD', listed, address.device);
+  if (await store.redis.hexists(device, 'createdAtMs')) await writeAlways(store, 'SADD', listed, address.device);
   return 'removed';
 }

@@ -1,0 +1,38 @@
+import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
+import { type Connections, connectionsTo } from '@gateway/runtime/redis/server-of';
+import type { Store } from '../store.js';
+
+/**
+ * Several writes in the slot of a key, and one question to replicas about all of them: resolves once they have them. Throws
+ * `not_confirmed` also when another master came in between: it may not have the first ones, and is asked about the last.
+ */
+export async function writeTogether<Result>(store: Store, key: string, write: () => Promise<Result>): Promise<Result> {
+  const since = await connectionFor(store, key);
+  const result = await write();
+  await store.confirmWrites(key, since);
+  return result;
+}
+
+/**
+ * What is read in the slot of a key, once replicas have it, if it is anything. Throws `not_confirmed` also when another master came in
+ * between: it may not have what was read.
+ */
+export async function readSurely<Result>(
+  store: Store,
+  key: string,
+  { read, isAnything }: { read: () => Promise<Result>; isAnything: (result: Result) => boolean },
+): Promise<Result> {
+  const since = await connectionFor(store, key);
+  const result = await read();
+  if (isAnything(result)) await store.confirmWrites(key, since);
+  return result;
+}
+
+/** None where no master is known, for which a write may wait. */
+async function connectionFor({ redis, asksReplicas }: Store, key: string): Promise<Connections> {
+  try {
+    return await connectionsTo([masterOfKey(redis, key)], { asksHistory: asksReplicas });
+  } catch {
+    return new Map();
+  }
+}
