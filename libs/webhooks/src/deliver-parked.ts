@@ -1,28 +1,45 @@
-import { DELAYS_MS, nextBreaker } from '@gateway/contracts/webhooks/breaker';
+import { type BreakerOutcome, DELAYS_MS, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, wasTaken } from '@gateway/contracts/webhooks/webhook';
-import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
+import { claimDelivery, isAsTaken, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import {
+  findWhole,
   type Parked,
   type ParkedChange,
   type ParkedClaim,
+  type ParkedClock,
+  type ParkedEvent,
   type ParkedState,
   readDue,
   readParked,
 } from '@gateway/store/webhooks/delivering/parked';
 import type { Told } from './feed.js';
-import { type Answered, confirmClaim, type LaneOutcome, post, type Work, wasRefused } from './work.js';
+import { requestBytes } from './held-texts.js';
+import { isTogether } from './lane-work.js';
+import { wholeOf, withLead } from './parked-wholes.js';
+import {
+  type Answered,
+  confirmClaim,
+  keeperOf,
+  type LaneOutcome,
+  MANY_FAILURES,
+  post,
+  type Work,
+  wasRefused,
+  wasSilent,
+} from './work.js';
 
 /**
  * What was put aside is posted in requests of its own: all that is due, and when that is refused half of it, until one recipient is
  * left whose event is refused alone. That event has a clock of its own from then on, and what follows for its recipient waits behind
- * it; all others have been told. After 72 hours it is left alone until it is replayed.
+ * it; all others have been told. After 72 hours it is left alone until it is replayed. What had no answer three times is not halved, as it
+ * may have been taken: it has a clock of its own as a whole.
  */
 export async function deliverParked(work: Work): Promise<LaneOutcome> {
   const { deps, taken } = work;
   const { parked: state, hasParked, lost } = taken;
   if (!hasParked && lost === 0 && !state.claim) return 'quiet';
   const nowMs = deps.clock.nowMs();
-  if ((state.notBeforeMs ?? 0) > nowMs) return 'later';
+  if (Math.max(state.notBeforeMs ?? 0, taken.breaker.aside?.nextAttemptMs ?? 0) > nowMs) return 'later';
   const claim = state.claim ?? (await chooseNext(work, nowMs));
   if (!claim) return 'later';
   const claimed: ParkedState = { ...state, claim };
@@ -41,18 +58,37 @@ async function chooseNext({ deps, taken }: Work, nowMs: number): Promise<ParkedC
   const most = Math.min(taken.parked.most ?? WEBHOOK_LIMITS.maxChanges, WEBHOOK_LIMITS.maxChanges);
   const [first, ...others] = await readDue(deps.store, taken, { nowMs, most });
   if (!first) return undefined;
-  if (first.clock.failures || first.events[0]?.device === undefined) return { keys: [[first.key, 1]] };
+  // An event that is told alone is all of its request: no other is looked for.
+  if (first.events[0]?.device === undefined) return { keys: [[first.key, 1]] };
+  if (first.clock.whole) {
+    const all = await findWhole(deps.store, taken, first.clock.whole);
+    return { keys: all.map(({ key, clock }) => [key, clock.whole!.places.length]) };
+  }
+  if (first.clock.failures) return { keys: [[first.key, 1]] };
   const keys: [string, number][] = [];
   let changes = 0;
   for (const { key, clock, events } of [first, ...others]) {
-    const ends = events.findIndex(({ device }) => device === undefined);
-    const count = Math.min(ends === -1 ? events.length : ends, WEBHOOK_LIMITS.maxChanges);
-    if (clock.failures || count === 0) continue;
+    const count = countTogether(events, WEBHOOK_LIMITS.maxChanges);
+    if (clock.failures || clock.whole || count === 0) continue;
     if (changes + count > WEBHOOK_LIMITS.maxChanges) break;
     changes += count;
     keys.push([key, count]);
   }
   return { keys };
+}
+
+/** How many of the first events can be told together. */
+function countTogether(events: readonly ParkedEvent[], most: number): number {
+  const ends = events.findIndex(({ device }) => device === undefined);
+  return Math.min(ends === -1 ? events.length : ends, most);
+}
+
+/** What is posted of each key. The oldest may have gone before that was written down, when there was no room for them. */
+function countsOf({ keys }: KeysClaim, parked: readonly Parked[]): [key: string, count: number][] {
+  const [only] = parked;
+  if (keys.length === 1 && only?.events[0]?.device === undefined) return only ? [[only.key, 1]] : [];
+  const most = new Map(keys);
+  return parked.map(({ key, events }) => [key, countTogether(events, most.get(key)!)]);
 }
 
 async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
@@ -62,28 +98,81 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
     taken,
     claim.keys.map(([key]) => key),
   );
-  const counts = new Map(claim.keys);
+  const posted = countsOf(claim, parked);
+  const chosen = eventsOf(posted, parked);
   const read = await deps.feed.readAgain(
     webhook,
-    parked.flatMap(({ key, events }) => events.slice(0, counts.get(key))),
+    chosen.map(({ event }) => event),
   );
-  const told = read.filter((each): each is Told => typeof each === 'object');
+  const told = read.filter((each) => typeof each === 'object');
+  if (told.length > 1 && !isTogether(told)) return claimFirst(work, { chosen, told, parked });
   const gone = read.filter((each) => each === 'gone').length;
-  const done: ParkedChange[] = claim.keys.map(([key, count]) => ({ what: 'drop', key, count }));
+  const done: ParkedChange[] = posted.map(([key, count]) => ({ what: 'drop', key, count }));
   if (gone > 0) done.push({ what: 'lose', count: gone });
   const { claim: _, ...state } = taken.parked;
   if (told.length === 0) {
     const write = { lane: 'parked' as const, state, changes: done, nowMs: deps.clock.nowMs() };
     return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
   }
-  const answered = await post(work, deps.feed.pack(webhook, told));
+  const share = { holder: keeperOf(taken), bytes: requestBytes(told) };
+  const answered = await deps.memory.hold(share, async (hasWaited) => {
+    if (hasWaited && !(await isAsTaken(deps.store, taken))) return undefined;
+    return post(work, await deps.feed.pack(webhook, told));
+  });
   if (!answered) return 'taken';
   if (wasTaken(answered.attempt)) return settle(work, answered, { state: grown(state), changes: done });
-  // Nothing was said of what is in it, or it was said of the endpoint: its own clock counts.
-  if (!wasRefused(answered)) return settle(work, answered, { state: taken.parked });
-  const [only, another] = parked;
-  if (only && !another) return settle(work, answered, refusedAlone(work, answered, { only, state }));
-  return settle(work, answered, { state: refusedTogether(work, answered, parked.length) });
+  if (wasRefused(answered) && !parked.some(({ clock }) => clock.whole)) {
+    const [only, another] = parked;
+    if (only && !another) return settle(work, answered, refusedAlone(work, answered, { only, state }));
+    return settle(work, answered, { state: refusedTogether(work, answered, parked.length) });
+  }
+  // It was said of the endpoint.
+  if (!wasRefused(answered) && !wasSilent(answered)) return settle(work, answered, { state: taken.parked });
+  if (parked.some(({ clock }) => clock.failures || clock.whole)) {
+    const clocks = parked.map(({ key, clock }) => [key, clock] as const);
+    return settle(work, answered, { state, changes: waitAgain(work, answered, clocks), isAgain: true });
+  }
+  const silences = (claim.silences ?? 0) + 1;
+  if (silences < MANY_FAILURES) {
+    const notBeforeMs = answered.nowMs + DELAYS_MS[silences - 1]!;
+    return settle(work, answered, { state: { ...taken.parked, claim: { ...claim, silences }, notBeforeMs } });
+  }
+  const wholes = wholeOf(
+    answered.attempt.webhookId,
+    chosen.map(({ key }) => key),
+  );
+  const clocks = wholes.map(([key, whole]) => [key, { failures: silences - 1, whole }] as const);
+  return settle(work, answered, { state, changes: waitAgain(work, answered, clocks) });
+}
+
+interface Chosen {
+  key: string;
+  event: ParkedEvent;
+}
+
+/** Other types are asked for since: what was one request is several now, each for itself. */
+async function claimFirst(
+  { deps, taken }: Work,
+  { chosen, told, parked }: { chosen: readonly Chosen[]; told: readonly Told[]; parked: readonly Parked[] },
+): Promise<LaneOutcome> {
+  const { key } = chosen.find(({ event }) => event.id === told[0]!.parks.id)!;
+  const { events } = parked.find((each) => each.key === key)!;
+  const count = events.findIndex(({ id }) => id === told[0]!.parks.id) + 1;
+  const nowMs = deps.clock.nowMs();
+  const state: ParkedState = { ...taken.parked, claim: { keys: [[key, count]] }, most: 1 };
+  const changes = parked
+    .filter(({ clock }) => clock.whole)
+    .map((each): ParkedChange => ({ what: 'wait', key: each.key, clock: { nextAttemptMs: nowMs } }));
+  return (await claimDelivery(deps.store, taken, { lane: 'parked', state, changes, nowMs })) ? 'more' : 'taken';
+}
+
+/** In the order in which they are told. */
+function eventsOf(posted: readonly [key: string, count: number][], parked: readonly Parked[]) {
+  const counts = new Map(posted);
+  const events = parked.flatMap(({ key, clock, events }) =>
+    events.slice(0, counts.get(key)).map((event, i) => ({ key, event, place: clock.whole?.places[i] ?? 0 })),
+  );
+  return events.sort((one, other) => one.place - other.place);
 }
 
 /** Of many in a row the halves cannot be the cause: then they are posted as if the endpoint failed. */
@@ -100,25 +189,30 @@ function refusedTogether(work: Work, answered: Answered, keys: number): ParkedSt
   return { most: Math.floor(keys / 2), ...paced(work, answered) };
 }
 
-function refusedAlone(
-  work: Work,
-  answered: Answered,
-  { only, state }: { only: Parked; state: ParkedState },
-): { state: ParkedState; changes: ParkedChange[] } {
+function refusedAlone(work: Work, answered: Answered, { only, state }: { only: Parked; state: ParkedState }): Settled {
   const { key, clock } = only;
-  const times = { nowMs: answered.nowMs, random: work.deps.random() };
-  const next = nextBreaker(clock, answered, times);
-  // After 72 hours there is no next attempt.
-  const { nextAttemptMs: _, failures = 0, ...ended } = clock;
-  const breaker = next.status === 'disabled' ? { ...ended, failures: failures + 1 } : next.breaker;
+  const changes = waitAgain(work, answered, [[key, clock]]);
+  return clock.failures ? { state, changes, isAgain: true } : { state: { most: 1, ...paced(work, answered) }, changes };
+}
+
+/** What is one request has one clock. After 72 hours there is no next attempt. */
+function waitAgain(
+  { deps }: Work,
+  answered: Answered,
+  clocks: readonly (readonly [key: string, clock: ParkedClock])[],
+): ParkedChange[] {
   const { status } = answered.attempt;
-  const change: ParkedChange = {
-    what: 'wait',
-    key,
-    clock: { ...breaker, ...(status !== null && { lastStatus: status }) },
-  };
-  const isNew = !clock.failures;
-  return { state: isNew ? { most: 1, ...paced(work, answered) } : state, changes: [change] };
+  const times = { nowMs: answered.nowMs, random: deps.random() };
+  return withLead(clocks).map(([key, clock]) => {
+    const next = nextBreaker(clock, answered, times);
+    const { nextAttemptMs: _, failures = 0, ...ended } = clock;
+    const breaker = next.status === 'disabled' ? { ...ended, failures: failures + 1 } : next.breaker;
+    const { whole } = clock;
+    return {
+      ...{ what: 'wait', key },
+      clock: { ...breaker, ...(whole && { whole }), ...(status !== null && { lastStatus: status }) },
+    };
+  });
 }
 
 function grown({ most }: ParkedState): ParkedState {
@@ -128,25 +222,42 @@ function grown({ most }: ParkedState): ParkedState {
 async function deliverLost(work: Work, { lost, atMs }: LostClaim): Promise<LaneOutcome> {
   const answered = await post(work, work.deps.feed.packLost(work.webhook, { lost, atMs }));
   if (!answered) return 'taken';
-  const { claim: _, ...state } = work.taken.parked;
   if (wasTaken(answered.attempt)) {
+    const { claim: _claim, refusals: _refusals, notBeforeMs: _notBeforeMs, ...state } = work.taken.parked;
     work.deps.counts.countGap('parked');
     return settle(work, answered, { state, changes: [{ what: 'lose', count: -lost }] });
   }
   return settle(work, answered, {
-    state: { ...work.taken.parked, ...(wasRefused(answered) && paced(work, answered)) },
+    state: { ...work.taken.parked, ...paced(work, answered) },
   });
 }
 
-/** What is refused here says nothing of the endpoint as a whole. */
+interface Settled {
+  state: ParkedState;
+  changes?: ParkedChange[];
+  /** It has a clock of its own. */
+  isAgain?: boolean;
+}
+
+/** What fails here says nothing of the endpoint as a whole. */
 async function settle(
-  { deps, taken }: Work,
+  work: Work,
   answered: Answered,
-  { state, changes = [] }: { state: ParkedState; changes?: ParkedChange[] },
+  { state, changes = [], isAgain = false }: Settled,
 ): Promise<LaneOutcome> {
+  const { deps, taken } = work;
   const { attempt, nowMs } = answered;
-  const outcome = wasRefused(answered) ? undefined : answered.outcome;
+  const isOfThis = wasRefused(answered) || wasSilent(answered);
+  const outcome = isOfThis ? (isAgain ? failedAgain(work, answered) : undefined) : answered.outcome;
   const write = { lane: 'parked' as const, state, changes, nowMs };
   if (!(await settleDelivery(deps.store, taken, write, { attempt, outcome }))) return 'taken';
-  return wasTaken(attempt) || wasRefused(answered) ? 'more' : 'waiting';
+  return wasTaken(attempt) || isOfThis ? 'more' : 'waiting';
+}
+
+/** Each may have a clock, and the endpoint be down: as long as nothing is taken there is one for all of them. */
+function failedAgain({ taken: { breaker } }: Work, { nowMs }: Answered): BreakerOutcome {
+  const failures = (breaker.aside?.failures ?? 0) + 1;
+  const delayMs = DELAYS_MS[Math.min(failures - MANY_FAILURES, DELAYS_MS.length) - 1] ?? 0;
+  const aside = { failures, nextAttemptMs: nowMs + delayMs };
+  return { status: breaker.failures ? 'failing' : 'active', breaker: { ...breaker, aside } };
 }

@@ -1,52 +1,83 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { sleep } from '@gateway/runtime/clock';
-import { takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import { type TakenWebhook, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { LANES, type Lane } from '@gateway/store/webhooks/delivering/lanes';
-import { readWebhook } from '@gateway/store/webhooks/webhooks';
-import { deliverLane, mayProbeEarly, probeEarly } from './deliver-lane.js';
+import { readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
+import { deliverLane } from './deliver-lane.js';
 import { deliverParked } from './deliver-parked.js';
-import type { DeliverDeps, LaneOutcome, Work } from './work.js';
+import { mayProbeEarly, probeEarly } from './stuck-claims.js';
+import { type DeliverDeps, keeperOf, type LaneOutcome, MANY_FAILURES, type Work } from './work.js';
 
 /** `more`: again at once. `waiting`: until its time has come. `quiet`: until something happens. */
 export type DeliverOutcome = 'more' | 'waiting' | 'quiet' | 'gone' | 'idle' | 'taken';
 
-const LOOK_AGAIN_MS = 100;
+/** At what waits for its time, while requests are under way. */
+const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Posts the next request of each lane to one endpoint. What is posted is written down before, and what came of it after, each in one
  * step; a process that dies in between is followed by one that posts the same again, under the same id. Throws only for Redis.
  */
 export async function deliver(deps: DeliverDeps, workspace: Workspace, id: WebhookId): Promise<DeliverOutcome> {
-  const [taken, webhook] = await Promise.all([
-    takeWebhook(deps.store, { workspace, id }, deps.owner),
-    readWebhook(deps.store, workspace, id),
-  ]);
+  deps.known.onlyGathers = false;
+  const taken = await takeWebhook(deps.store, { workspace, id }, deps.owner);
+  deps.connections.end(keeperOf({ workspace, id }), typeof taken === 'string' ? undefined : taken.revision);
   if (typeof taken === 'string') return taken;
   const isEarly = (taken.breaker.nextAttemptMs ?? 0) > deps.clock.nowMs();
   if (isEarly && !TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane]))) return 'waiting';
+  const webhook = await readAgainIfChanged(deps, taken);
   if (!webhook) return 'gone';
   // Changed between the two.
   if (webhook.revision !== taken.revision) return 'more';
   const work: Work = { deps, webhook, taken };
   const probes = TELL_LANES.map((lane) => () => probeEarly(work, lane));
   if (isEarly) return firstOf(probes, 'waiting');
-  const lanes = [...TELL_LANES.map((lane) => () => deliverLane(work, lane)), () => deliverParked(work)];
   // A failing endpoint gets one request, whatever waits for it.
-  if (taken.breaker.failures) return firstOf(lanes, 'quiet');
+  if (taken.breaker.failures) {
+    const lanes = lanesInTurn(work, taken.breaker.failures).map((lane) => () => deliverLane(work, lane));
+    return firstOf([...lanes, () => deliverParked(work)], 'quiet');
+  }
+  const { hasParked } = taken;
   const again = Promise.all([deliverLane(work, 'replay'), deliverParked(work)]);
   const lists = deliverBeside(work, 'lists', again);
   const prompt = deliverBeside(work, 'prompt', Promise.allSettled([lists, again]));
   await Promise.allSettled([prompt, lists, again]);
-  const outcomes = [await prompt, await lists, ...(await again)];
+  const others = await again;
+  const outcomes = [await prompt, await lists, ...others];
+  // It was put aside since there was a look at what is.
+  if (taken.hasParked && !hasParked) outcomes.push('more');
   const found = (['taken', 'more', 'waiting', 'later'] as const).find((outcome) => outcomes.includes(outcome));
+  deps.known.onlyGathers =
+    found === 'later' && !others.includes('later') && LANES.every((lane) => !taken.lanes[lane].claim);
   return found === 'later' ? 'waiting' : (found ?? 'quiet');
+}
+
+/** It is read, and its secrets opened, once for each revision. */
+async function readAgainIfChanged(
+  { store, known }: DeliverDeps,
+  { workspace, id, revision }: TakenWebhook,
+): Promise<Webhook | undefined> {
+  if (known.webhook?.revision !== revision) known.webhook = await readWebhook(store, workspace, id);
+  return known.webhook;
 }
 
 const TELL_LANES = [...LANES, 'replay'] as const;
 
-/** Again and again, as long as others wait for their answers: what is large, or was told before, delays nothing. */
+/** It may be that only what one lane begins with fails: then another is tried, unless nothing may pass it. */
+function lanesInTurn({ webhook }: Work, failures: number) {
+  if (failures < MANY_FAILURES || webhook.settings.order === 'strict') return TELL_LANES;
+  const first = failures % TELL_LANES.length;
+  return [...TELL_LANES.slice(first), ...TELL_LANES.slice(0, first)];
+}
+
+/**
+ * As long as there is more for a while, and whenever something happens as long as others wait for their answers: what is large, or was told
+ * before, delays nothing.
+ */
 async function deliverBeside(work: Work, lane: Lane, others: Promise<unknown>): Promise<LaneOutcome> {
+  const { clock, untilNews, goesOnMs = 0, onNext } = work.deps;
+  const startedMs = clock.monotonicMs();
   let areOthersDone = false;
   const end = others
     .catch(() => {})
@@ -54,10 +85,14 @@ async function deliverBeside(work: Work, lane: Lane, others: Promise<unknown>): 
       areOthersDone = true;
     });
   for (;;) {
+    const news = untilNews();
     const outcome = await deliverLane(work, lane);
-    if (outcome === 'quiet' || outcome === 'later') await Promise.race([end, sleep(LOOK_AGAIN_MS)]);
+    if (outcome === 'quiet') await Promise.race([end, news]);
+    else if (outcome === 'later') await Promise.race([end, news, sleep(LOOK_AGAIN_MS)]);
     else if (outcome !== 'more') return outcome;
-    if (areOthersDone) return outcome;
+    const goesOn = outcome === 'more' && clock.monotonicMs() - startedMs < goesOnMs;
+    if (areOthersDone && !goesOn) return outcome;
+    if (goesOn) onNext?.();
   }
 }
 

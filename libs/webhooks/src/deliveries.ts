@@ -1,21 +1,30 @@
 import { setMaxListeners } from 'node:events';
+import { getHeapStatistics } from 'node:v8';
 import type { EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { KeptConnections } from '@gateway/egress/connections/kept-connections';
+import { ByteBudget } from '@gateway/runtime/bytes/byte-budget';
 import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { listEventWorkspaces } from '@gateway/store/events/open-events';
 import { endOfLog } from '@gateway/store/events/read-log';
+import { ReceivedReads } from '@gateway/store/events/reading/received-reads';
 import { takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { endSessions, renewSession } from '@gateway/store/webhooks/delivering/owners';
 import { type DeliverOutcome, deliver } from './deliver.js';
-import { logFeed } from './log-feed.js';
+import { type FeedMemory, logFeed } from './log-feed.js';
+import { News } from './news.js';
 import { PostedRanges } from './posted-ranges.js';
 import type { DeliverDeps } from './work.js';
 
-export interface DeliveriesDeps extends Omit<DeliverDeps, 'feed' | 'signal' | 'posted'> {
+export interface DeliveriesDeps
+  extends Omit<
+    DeliverDeps,
+    'feed' | 'signal' | 'posted' | 'memory' | 'connections' | 'known' | 'untilNews' | 'goesOnMs' | 'onNext'
+  > {
   logger: Logger;
   /** How often those are looked at whose time may have come, and ten times as long all endpoints. Default 1 s. */
   tickMs?: number;
@@ -27,11 +36,15 @@ const LOOK_AROUND_TICKS = 10;
 /** Of a session, until it is renewed. */
 const RENEWED_SHARE = 1 / 3;
 const REST_MS = 100;
+/** In one look, so long one request follows another; replays, what is put aside, and others that wait for a place have to wait for that. */
+const GOES_ON_MS = 1_000;
 /** Whether the endpoint is ours after that. */
 const IS_OURS: Readonly<Record<DeliverOutcome, boolean>> = {
   ...{ more: true, waiting: true, quiet: true },
   ...{ gone: false, idle: false, taken: false },
 };
+/** Of the heap, for what is posted. */
+const PART_OF_HEAP = 8;
 /** At a time, of those that answer soon and of the others: each has one request in flight per lane. */
 const PLACES = { quick: 100, slow: 100 } as const;
 /** An endpoint that has had its place for so long has one of the slow, if there is one, and begins there the next time. */
@@ -40,12 +53,17 @@ const SLOW_MS = 1_000;
 type Pace = keyof typeof PLACES;
 const PACES = Object.keys(PLACES) as Pace[];
 
+/** In a look around what is as it was is left alone. */
+type Look = 'told' | 'around';
+
 interface Running {
   workspace: Workspace;
   /** Something has happened since it was looked at. */
   again: boolean;
   /** Lists have more to tell since. */
   gathers: boolean;
+  /** Of both, for what has nothing to do while requests are under way. */
+  news: News;
   pace: Pace;
   sinceMs: number;
   work: Promise<void>;
@@ -59,6 +77,8 @@ interface Turn {
   outcome?: DeliverOutcome;
   /** The endpoint and the end of its log as they were before that, if that was in a look around. */
   seen?: string | undefined;
+  known: DeliverDeps['known'];
+  memory: FeedMemory;
 }
 
 /**
@@ -69,6 +89,9 @@ export class Deliveries {
   readonly #deps: DeliveriesDeps;
   readonly #stopping = new AbortController();
   readonly #posted = new PostedRanges();
+  readonly #memory = new ByteBudget(Math.floor(getHeapStatistics().heap_size_limit / PART_OF_HEAP));
+  readonly #reads = new ReceivedReads();
+  readonly #connections = new KeptConnections();
   readonly #running = new Map<string, Running>();
   /** The last of each endpoint. */
   readonly #turns = new Map<string, Turn>();
@@ -78,10 +101,11 @@ export class Deliveries {
   #ticks = 0;
   #renewedMs: number;
   readonly #timer: NodeJS.Timeout;
-  #ticking: Promise<void> = Promise.resolve();
-  /** A look around is about to begin. */
-  #isWoken = false;
-  #woken: Set<Workspace> | 'all' = new Set();
+  /** Workspaces that are being looked at, each by itself, as the node of one may be away; and why to look again. */
+  readonly #looking = new Map<Workspace, Look | undefined>();
+  /** Endpoints, as they were found last. */
+  readonly #names = new Map<Workspace, ReadonlySet<string>>();
+  #around: Promise<void> | undefined;
 
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
@@ -93,9 +117,10 @@ export class Deliveries {
 
   #tick(): void {
     if (++this.#ticks % LOOK_AROUND_TICKS === 0) this.wake();
+    for (const running of this.#running.values()) if (running.gathers) running.news.tell();
     // Some may have turned out to be slow.
     this.#fillPlaces();
-    const waiting = [...this.#turns.values()].filter(({ outcome }) => outcome === 'waiting');
+    const waiting = [...this.#turns.values()].filter((turn) => mayBeTime(turn, this.#deps.clock.nowMs()));
     for (const { workspace, id } of waiting) this.#begin(workspace, id);
     const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#renewedMs < this.#deps.owner.sessionMs * RENEWED_SHARE) return;
@@ -118,19 +143,9 @@ export class Deliveries {
   /** Something has happened, in one workspace or anywhere: as well at once as with the next tick. @param news `lists`: to lists alone. */
   wake(workspace?: Workspace, news: EventClass = 'prompt'): void {
     if (this.#stopping.signal.aborted) return;
-    if (workspace !== undefined && news === 'lists') return void this.#gather(workspace);
-    if (workspace === undefined) this.#woken = 'all';
-    else if (this.#woken !== 'all') this.#woken.add(workspace);
-    if (this.#isWoken) return;
-    this.#isWoken = true;
-    this.#ticking = this.#ticking
-      .then(() => {
-        this.#isWoken = false;
-        const woken = this.#woken;
-        this.#woken = new Set();
-        return this.#lookAt(woken);
-      })
-      .catch(this.#warn);
+    if (workspace === undefined) this.#lookAround();
+    else if (news === 'lists') this.#gather(workspace);
+    else this.#look(workspace, 'told');
   }
 
   /** That may be gathered: it is looked at with the next tick. */
@@ -143,29 +158,64 @@ export class Deliveries {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopping.abort();
-    await this.#ticking;
     await Promise.all([...this.#running.values()].map(({ work }) => work));
+    await this.#connections.close();
     const { store, owner, logger } = this.#deps;
     await endSessions(store, owner.processId).catch((thrown: unknown) =>
       logger.warn('others wait until the session of this process has run out', { error: toError(thrown) }),
     );
   }
 
-  async #lookAt(woken: ReadonlySet<Workspace> | 'all'): Promise<void> {
-    const { store } = this.#deps;
-    const all: { workspace: Workspace; id: WebhookId; name: string; logEnd?: string }[] = [];
-    for (const workspace of woken === 'all' ? await listEventWorkspaces(store) : woken) {
-      const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
-      const around = woken === 'all' && ids.length > 0 && { logEnd: (await endOfLog(store, workspace)).entry };
-      all.push(...ids.map((id) => ({ workspace, id, name: `${workspace}/${id}`, ...around })));
+  #lookAround(): void {
+    this.#around ??= listEventWorkspaces(this.#deps.store)
+      .then((workspaces) => {
+        this.#forgetAllBut(new Set(workspaces));
+        for (const workspace of workspaces) this.#look(workspace, 'around');
+      })
+      .catch(this.#warn)
+      .finally(() => {
+        this.#around = undefined;
+      });
+  }
+
+  /** What was deleted. */
+  #forgetAllBut(workspaces: ReadonlySet<Workspace>): void {
+    for (const workspace of this.#names.keys()) if (!workspaces.has(workspace)) this.#names.delete(workspace);
+    const names = new Set([...this.#names.values()].flatMap((each) => [...each]));
+    for (const name of this.#turns.keys()) if (!names.has(name)) this.#turns.delete(name);
+    this.#connections.endAllBut(names);
+  }
+
+  #look(workspace: Workspace, look: Look): void {
+    const isLooking = this.#looking.has(workspace);
+    if (this.#looking.get(workspace) !== 'told') this.#looking.set(workspace, look);
+    if (!isLooking) void this.#lookAt(workspace);
+  }
+
+  async #lookAt(workspace: Workspace): Promise<void> {
+    // What is told in one turn of the event loop is one look.
+    await undefined;
+    for (;;) {
+      const look = this.#looking.get(workspace);
+      if (!look || this.#stopping.signal.aborted) break;
+      this.#looking.set(workspace, undefined);
+      await this.#beginAll(workspace, look).catch(this.#warn);
     }
+    this.#looking.delete(workspace);
+  }
+
+  async #beginAll(workspace: Workspace, look: Look): Promise<void> {
+    const { store } = this.#deps;
+    const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
+    const logEnd = look === 'around' && ids.length > 0 ? (await endOfLog(store, workspace)).entry : undefined;
+    const all = ids.map((id) => ({ id, name: `${workspace}/${id}` }));
+    this.#names.set(workspace, new Set(all.map(({ name }) => name)));
     // Those first that have waited longest: slow ones leave places to others.
     const turnOf = ({ name }: { name: string }) => this.#turns.get(name)?.turn ?? 0;
-    for (const { workspace, id, logEnd } of all.sort((a, b) => turnOf(a) - turnOf(b)))
+    for (const { id, name } of all.sort((a, b) => turnOf(a) - turnOf(b))) {
+      this.#running.get(name)?.news.tell();
       this.#begin(workspace, id, logEnd);
-    if (woken !== 'all') return;
-    const names = new Set(all.map(({ name }) => name));
-    for (const name of this.#turns.keys()) if (!names.has(name)) this.#turns.delete(name);
+    }
   }
 
   /** @param logEnd in a look around. */
@@ -179,8 +229,19 @@ export class Deliveries {
     if (!this.#hasPlace(pace)) return void this.#queued.set(name, { workspace, id, pace, logEnd });
     this.#queued.delete(name);
     const sinceMs = this.#deps.clock.monotonicMs();
-    const self: Running = { workspace, again: false, gathers: false, pace, sinceMs, work: Promise.resolve() };
-    const turn: Turn = { ...last, workspace, id, turn: ++this.#lastTurn, pace };
+    const self: Running = {
+      ...{ workspace, again: false, gathers: false, news: new News(), pace, sinceMs },
+      work: Promise.resolve(),
+    };
+    const turn: Turn = {
+      known: {},
+      memory: { passed: new Map(), reads: new Map(), due: new Map() },
+      ...last,
+      workspace,
+      id,
+      turn: ++this.#lastTurn,
+      pace,
+    };
     this.#turns.set(name, turn);
     self.work = this.#runUnlessSeen(turn, self, logEnd)
       .catch((thrown: unknown) => {
@@ -243,14 +304,24 @@ export class Deliveries {
    * it begins the next time: what was not asked is as quick as before.
    */
   async #run(turn: Turn, self: Running): Promise<void> {
-    const { workspace, id } = turn;
+    const { workspace, id, known, memory } = turn;
     const { store, clock, counts } = this.#deps;
     const { signal } = this.#stopping;
-    const feed = logFeed(store, workspace, { clock, onGap: () => counts.countGap('log_gone') });
+    const onGap = () => counts.countGap('log_gone');
+    const kept = { posted: this.#posted, memory: this.#memory, connections: this.#connections, known };
+    const whileUnderWay = {
+      ...{ untilNews: () => self.news.next(), goesOnMs: GOES_ON_MS },
+      // What answers soon is quick, however much it is told.
+      onNext: () => {
+        self.sinceMs = clock.monotonicMs();
+      },
+    };
+    const deps = { ...this.#deps, ...kept, ...whileUnderWay, signal };
     do {
       [self.again, self.gathers] = [false, false];
       self.sinceMs = clock.monotonicMs();
-      const outcome = await deliver({ ...this.#deps, feed, signal, posted: this.#posted }, workspace, id);
+      const feed = logFeed(store, workspace, { clock, onGap, memory, describe: this.#reads.describe });
+      const outcome = await deliver({ ...deps, feed }, workspace, id);
       turn.outcome = outcome === 'more' ? 'waiting' : outcome;
       if (this.#isLate(self)) turn.pace = 'slow';
       else if (outcome === 'more') turn.pace = 'quick';
@@ -263,4 +334,10 @@ export class Deliveries {
 
 function lookAtNextTick(turn: Turn): void {
   if (turn.outcome === 'quiet') turn.outcome = 'waiting';
+  turn.known.onlyGathers = false;
+}
+
+/** Where nothing has come since there is no look before it is time. */
+function mayBeTime({ outcome, known, memory }: Turn, nowMs: number): boolean {
+  return outcome === 'waiting' && (!known.onlyGathers || nowMs >= Math.min(...memory.due.values()));
 }

@@ -1,6 +1,12 @@
-import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
+import type { EventTimes } from '@gateway/contracts/webhooks/webhook';
+import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
+
+/** An endpoint, as a replay tells it: only what happened in these times. */
+export interface ToldWebhook extends Webhook {
+  times?: EventTimes;
+}
 
 /** One request. */
 export interface Delivery {
@@ -14,10 +20,15 @@ export interface Delivery {
 /** One event, or one change of `messages.updated`. */
 export interface Told {
   parks: ParkedEvent;
+  /** What people wrote in it takes so much memory until it is told. */
+  bytes?: number;
+  /** Where a lane is that has been told this, what came before it, and what comes with it. */
+  to: string;
 }
 
 export interface FeedRange {
   after: string;
+  asked?: readonly AskedUpTo[] | undefined;
   /** Changes in one request. */
   most: number;
   /** So many events that are told alone, each in a request of its own. Default 1. */
@@ -28,17 +39,30 @@ export interface FeedRange {
 export interface Feed<T extends Told = Told> {
   /**
    * Where the next request of a lane ends, with `most` changes in it or fewer; `later` while what there is waits for its time,
-   * `undefined` when there is nothing. Never ends where it begins.
+   * `undefined` when there is nothing. Never ends where it begins. `entries`: how many of the log were looked at for it.
    */
-  findEnd(webhook: Webhook, lane: TellLane, range: FeedRange): Promise<{ to: string } | 'later' | undefined>;
+  findEnd(
+    webhook: ToldWebhook,
+    lane: TellLane,
+    range: FeedRange,
+  ): Promise<{ to: string; entries?: number } | 'later' | undefined>;
   /** What in it is for this endpoint. */
-  read(webhook: Webhook, lane: TellLane, range: { after: string; to: string }): Promise<T[]>;
-  /** What was put aside. `gone`: the log has it no more; `undefined`: it is not for this endpoint any more. */
+  read(
+    webhook: ToldWebhook,
+    lane: TellLane,
+    range: { after: string; to: string; asked?: readonly AskedUpTo[] | undefined },
+  ): Promise<T[]>;
+  /**
+   * What was put aside; if other types are asked for since, a change may be told alone now that was to be told with others, and the other
+   * way round. `gone`: the log has it no more, or what it tells of is gone; `undefined`: it is not for this endpoint any more.
+   */
   readAgain(webhook: Webhook, events: readonly ParkedEvent[]): Promise<(T | 'gone' | undefined)[]>;
   /** Of whom it tells: of what has the same key the order holds. No one learns from it who that is. */
   keyOf(lane: TellLane, told: T): string;
+  /** The key that it has once the person is forgotten: of this alone. */
+  keyOfForgotten(lane: TellLane, told: T): string;
   /** One event that is told alone, or some changes. */
-  pack(webhook: Webhook, told: readonly T[]): Delivery;
+  pack(webhook: Webhook, told: readonly T[]): Delivery | Promise<Delivery>;
   /** That so many events that were put aside are lost. */
   packLost(webhook: Webhook, gap: { lost: number; atMs: number }): Delivery;
 }

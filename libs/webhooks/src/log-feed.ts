@@ -2,16 +2,29 @@ import { compareEntries, comparePlaces, type LogPlace, parseCursor, sayCursor } 
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import type { Workspace } from '@gateway/contracts/ids';
 import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
+import type { EventTimes } from '@gateway/contracts/webhooks/webhook';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import { digest } from '@gateway/store/core/vault';
+import { describeReceived } from '@gateway/store/events/describe-received';
 import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/read-log';
+import { type AskedPart, UPDATED, wantedOf } from '@gateway/store/events/reading/change-shapes';
 import { type EntryEvent, entryReader, updateOf } from '@gateway/store/events/render-events';
-import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
+import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parking-key';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
-import type { Feed, Told } from './feed.js';
+import type { Feed, Told, ToldWebhook } from './feed.js';
+import { isWithoutText, textsHolder } from './held-texts.js';
+import {
+  dueAfter,
+  type LanePlace,
+  lookAhead,
+  type Reading,
+  tellsChanges,
+  UNWRITTEN,
+  type Waiting,
+} from './look-ahead.js';
 
 /** One event, or all that came before it and is for others. */
 interface Step {
@@ -24,8 +37,14 @@ interface Step {
   /** Of its first one. */
   atMs: number;
   event?: GatewayEvent;
-  /** Of its changes, if they are told together only: see `EntryEvent.rowEnds`. */
-  rows?: { behind: string; ends: readonly number[] };
+  /** See `textsHolder`. */
+  bytes?: number;
+  /** Where one is who has this event. */
+  end?: LogPlace;
+  /** The next event ends at the same place. */
+  goesOn?: boolean;
+  /** Of its changes: see `EntryEvent`. */
+  rows?: { behind: string; ends?: readonly number[]; areTwice: readonly boolean[] };
 }
 
 interface LogTold extends Told {
@@ -37,46 +56,78 @@ interface LogTold extends Told {
 const ENTRIES_AT_ONCE = 100;
 /** Looked at for one request. */
 const MOST_ENTRIES = 2_000;
-/** How many entries that are for others, or how old the first of them, until it is written down that they were seen. */
-const UNWRITTEN = { entries: 100, ms: 5_000 };
-const UPDATED = 'messages.updated';
 const GAP = 'events.gap';
-/** A change of a list that is an event of its own. */
-const TOLD_ALONE = /^message\.(?!received)/;
+/** Of one endpoint: what need not be read again. */
+export interface FeedMemory extends Pick<Reading, 'passed' | 'reads'> {
+  /** Of each lane in which something waits, when it is time for that. */
+  due: Map<TellLane, number>;
+  /** Once something is told. */
+  parkingKey?: Buffer;
+  /** With which entry the log began when it was found not to go back far enough. */
+  lossBefore?: string;
+}
 
-/** The log of a workspace, cut into requests. Changes of lists are gathered over time, all else is a request of its own. */
+export interface LogFeedDeps {
+  clock: Clock;
+  onGap: () => void;
+  memory: FeedMemory;
+  /** How what people wrote is looked up. */
+  describe?: typeof describeReceived;
+}
+
+/** The log of a workspace, cut into requests. Changes of lists are gathered over time, all else is a request of its own. For one look at an endpoint: what it tells of may be forgotten before the next. */
 export function logFeed(
   store: Store,
   workspace: Workspace,
-  { clock, onGap }: { clock: Clock; onGap: () => void },
+  { clock, onGap, memory, describe = describeReceived }: LogFeedDeps,
 ): Feed<LogTold> {
-  /** Of what is told, once something is. */
-  let parkingKey: Buffer | undefined;
   const keys = new WeakMap<LogTold, string>();
   let latest: Found | undefined;
-  const gathered = new Map<string, Gathered>();
+  const makeKey = (lane: TellLane, { event }: LogTold, who: string) =>
+    digest(memory.parkingKey!, [workspace, lane, event.device ?? '', who])
+      .toString('base64url')
+      .slice(0, KEY_CHARACTERS);
+  const withText = async (event: GatewayEvent): Promise<GatewayEvent> => {
+    if (!isWithoutText(event)) return event;
+    const address = { workspace, device: event.device! };
+    const platformId = event.data.platformMessageId as string;
+    return { ...event, data: await describe(store, address, { platformId, arrivedAtMs: Date.parse(event.timestamp) }) };
+  };
   return {
-    async findEnd(webhook, lane, { after, ...limits }) {
+    async findEnd(webhook, lane, { after, asked, ...limits }) {
       const found = await findRequest(
-        { store, workspace, clock, gathered },
-        { webhook, lane, after: parseCursor(after)!, ...limits },
+        { ...{ store, workspace, clock, describe }, passed: memory.passed, reads: memory.reads },
+        { webhook, lane, after: parseCursor(after)!, asked: asked ?? [], ...limits },
       );
-      if (found === 'later') return found;
-      const [first] = found;
-      if (!first) return undefined;
-      if (first.event?.type === GAP && first.event.data.missing === null) onGap();
+      memory.due.delete(lane);
+      if ('dueMs' in found) {
+        // What is told once more ends where it ends.
+        if (lane !== 'replay') memory.due.set(lane, found.dueMs);
+        return 'later';
+      }
+      if (found.length === 0) return undefined;
+      const loss = found.find(({ event }) => event?.type === GAP && event.data.missing === null);
+      // Each lane comes to it.
+      if (loss && loss.entry !== memory.lossBefore) {
+        memory.lossBefore = loss.entry;
+        onGap();
+      }
       const to = sayCursor(found.at(-1)!.place);
       latest = { webhook, lane, after, to, steps: found };
-      return { to };
+      return { to, entries: found.reduce((sum, { entries }) => sum + entries, 0) };
     },
-    async read(webhook, lane, { after, to }) {
-      parkingKey ??= await readParkingKey(store, workspace, webhook.id);
+    async read(webhook, lane, { after, to, asked = [] }) {
+      memory.parkingKey ??= await readParkingKey(store, workspace, webhook.id);
       const isLatest =
         latest?.webhook === webhook && latest.lane === lane && latest.after === after && latest.to === to;
-      if (isLatest) return latest!.steps.flatMap(toldIn);
+      if (latest && isLatest) {
+        latest.told ??= latest.steps.flatMap(toldIn);
+        return latest.told;
+      }
       const end = parseCursor(to)!;
       const told: LogTold[] = [];
-      for await (const step of stepsAfter(store, workspace, { webhook, lane, after: parseCursor(after)! })) {
+      const place = { webhook, lane, after: parseCursor(after)!, asked };
+      for await (const step of stepsAfter({ store, workspace, describe }, place)) {
         if (comparePlaces(step.place, end) <= 0) told.push(...toldIn(step));
         else told.push(...toldIn(step).filter((_, i) => endsBy(step, i, end)));
         if (comparePlaces(step.place, end) >= 0) break;
@@ -85,28 +136,43 @@ export function logFeed(
     },
     async readAgain(webhook, events) {
       const { types, devices } = webhook.settings;
-      parkingKey ??= await readParkingKey(store, workspace, webhook.id);
+      memory.parkingKey ??= await readParkingKey(store, workspace, webhook.id);
       const ids = [...new Set(events.map(({ entry }) => entry))].sort(compareEntries);
       const entries = await readEntries(store, workspace, ids);
-      const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }) });
+      const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), describe });
+      const hold = textsHolder<ToldStep>();
       const found = new Map<string, LogTold>();
+      const otherwise = new Map<string, LogTold>();
+      const alone = new Set<string>();
+      const gone = new Set(ids);
       for (const entry of entries) {
+        gone.delete(entry.id);
         for await (const { event } of eachOf(entry, 0)) {
-          for (const told of toldIn({ entry: entry.id, event })) found.set(nameOf(told.parks), told);
+          // In the place of what its send would say.
+          if (event.type === GAP) gone.add(entry.id);
+          const place = { entry: entry.id, offset: 0 };
+          for (const told of toldIn(hold({ entry: entry.id, event, place }))) {
+            found.set(nameOf(told.parks), told);
+            if (!tellsChanges(told.parks.type)) continue;
+            otherwise.set(told.parks.id, told);
+            if (!told.row) alone.add(told.parks.id);
+          }
         }
       }
-      const kept = new Set(entries.map(({ id }) => id));
-      return events.map((event) => (kept.has(event.entry) ? found.get(nameOf(event)) : 'gone'));
+      const sameOf = (event: ParkedEvent) => {
+        // Told already, in the way that is asked for now.
+        if (event.isSecond && !alone.has(event.id)) return undefined;
+        return found.get(nameOf(event)) ?? (event.isTwice ? undefined : otherwise.get(event.id));
+      };
+      return events.map((event) => sameOf(event) ?? (gone.has(event.entry) ? 'gone' : undefined));
     },
     keyOf(lane, told) {
-      const known = keys.get(told);
-      if (known !== undefined) return known;
-      const parts = [workspace, lane, told.event.device ?? '', whoIn(told)];
-      const key = digest(parkingKey!, parts).toString('base64url').slice(0, KEY_CHARACTERS);
-      keys.set(told, key);
-      return key;
+      const known = keys.get(told) ?? makeKey(lane, told, whoIn(told));
+      keys.set(told, known);
+      return known;
     },
-    pack({ settings }, told) {
+    keyOfForgotten: (lane, told) => makeKey(lane, told, whatIn(told)),
+    async pack({ settings }, told) {
       const [first] = told as [LogTold];
       const rows = told.flatMap(({ row }) => row ?? []);
       const isOfOne = rows.every(({ device }) => device === first.event.device);
@@ -115,7 +181,7 @@ export function logFeed(
         atMs: Date.parse(first.row?.at ?? first.event.timestamp),
         ...(device !== undefined && { device }),
       };
-      const event = first.row ? updateOf(entry, rows) : first.event;
+      const event = first.row ? updateOf(entry, rows) : await withText(first.event);
       return { id: event.id, body: Buffer.from(JSON.stringify(hideParts(event, settings))), atMs: entry.atMs };
     },
     packLost({ id }, { lost, atMs }) {
@@ -131,129 +197,102 @@ export function logFeed(
 /** 72 bits: two people who have the same would only wait for each other. */
 const KEY_CHARACTERS = 12;
 
-function toldIn({ entry, event }: Pick<Step, 'entry' | 'event'>): LogTold[] {
+type ToldStep = Pick<Step, 'entry' | 'event' | 'bytes' | 'place' | 'rows'>;
+
+function toldIn({ entry, event, bytes, place, rows }: ToldStep): LogTold[] {
   if (!event) return [];
   const { type, device } = event;
-  if (type !== UPDATED) return [{ event, parks: { entry, id: event.id, type } }];
-  return rowsOf({ event }).map((row) => ({
-    ...{ event, row },
-    parks: { entry, id: row.id, type, ...(device !== null && { device }) },
-  }));
+  const to = sayCursor(place);
+  if (type !== UPDATED) return [{ event, to, parks: { entry, id: event.id, type }, ...(bytes && { bytes }) }];
+  return rowsOf({ event }).map((row, i) => {
+    const parks: ParkedEvent = { entry, id: row.id, type };
+    if (device !== null) parks.device = device;
+    if (rows?.areTwice[i]) parks.isTwice = parks.isSecond = true;
+    return { event, row, to, parks };
+  });
 }
 
 const nameOf = ({ type, id }: ParkedEvent) => `${type} ${id}`;
 
 /** Of whom an event tells, or of what: of that the order holds. */
-function whoIn({ event: { id, type, data }, row }: LogTold): string {
-  if (row) return row.to ?? `${row.messageId}/${row.index}`;
-  const { to, from, messageId, index, platformMessageId, webhookId } = data as Record<string, unknown>;
-  if (type === 'message.received') return String(from ?? platformMessageId);
-  if (index !== undefined) return String(to ?? `${messageId}/${index}`);
+function whoIn(told: LogTold): string {
+  const { event, row } = told;
+  const { to, from, index } = (row ?? event.data) as Record<string, unknown>;
+  const who = event.type === 'message.received' ? from : index === undefined ? undefined : to;
+  return String(who ?? whatIn(told));
+}
+
+function whatIn({ event: { id, type, data }, row }: LogTold): string {
+  const { messageId, index, platformMessageId, webhookId } = (row ?? data) as Record<string, unknown>;
+  if (type === 'message.received') return String(platformMessageId);
+  if (index !== undefined) return `${messageId}/${index}`;
   if (messageId !== undefined) return String(messageId);
   if (webhookId !== undefined) return String(webhookId);
   return type === 'events.gap' ? id : type.split('.')[0]!;
 }
 
-interface Place {
-  webhook: Webhook;
-  lane: TellLane;
-  after: LogPlace;
-}
+type Described = Required<Pick<LogFeedDeps, 'describe'>>;
 
 /** What was found last: it is read again at once. */
 interface Found {
-  webhook: Webhook;
+  webhook: ToldWebhook;
   lane: TellLane;
   after: string;
   to: string;
   steps: readonly Step[];
+  told?: LogTold[];
 }
 
-interface Reading {
-  store: Store;
-  workspace: Workspace;
-  clock: Clock;
-  /** By webhook. */
-  gathered: Map<string, Gathered>;
-}
-
-/** What waits in the log behind a place of a lane of lists, up to an entry: it is counted once. */
-interface Gathered {
-  after: LogPlace;
-  upTo: string;
-  changes: number;
-  /** Of the first entry that tells of a list. */
-  atMs?: number;
-}
-
-/** The first steps: updates with so many changes together, or `alone` other events. `later`: not yet. */
+/** The first steps: updates with so many changes together, or `alone` other events. */
 async function findRequest(
-  { store, workspace, clock, gathered }: Reading,
-  { most, alone = 1, ...place }: Place & { most: number; alone?: number },
-): Promise<readonly Step[] | 'later'> {
+  reading: Reading & Described,
+  { most, alone = 1, ...place }: LanePlace & { most: number; alone?: number },
+): Promise<readonly Step[] | Waiting> {
+  const { clock } = reading;
   const { webhook, lane } = place;
-  if (lane === 'lists' && (await isGathering({ store, workspace, clock, gathered }, { ...place, most })))
-    return 'later';
+  const waiting = await lookAhead(reading, { ...place, most });
+  if (waiting !== undefined) return waiting === 'quiet' ? [] : waiting;
   const request: Step[] = [];
   let first: Step | undefined;
   let rows = 0;
   let seen = 0;
   let events = 0;
-  for await (const step of stepsAfter(store, workspace, place)) {
+  for await (const step of stepsAfter(reading, place)) {
     const { event } = step;
-    rows += rowsOf(step).length;
+    const count = rowsOf(step).length;
+    const start = !first && count > most && startOf(step, most);
+    if (start) return [...request, start];
+    rows += count;
     if (event && first && ((event.type === UPDATED) !== (first.event!.type === UPDATED) || rows > most)) return request;
     if (event) first ??= step;
     request.push(step);
     seen += step.entries;
     // Nothing can be told with it.
-    if (event && event.type !== UPDATED && ++events === alone) return request;
+    if (event && event.type !== UPDATED && ++events >= alone && !step.goesOn) return request;
     if (rows === most || seen >= MOST_ENTRIES) return request;
   }
   if (!first) {
     if (request.length === 0) return [];
-    const isOld = clock.nowMs() >= request[0]!.atMs + UNWRITTEN.ms;
-    return isOld || seen >= UNWRITTEN.entries ? request : 'later';
+    const dueMs = dueAfter(request[0]!.atMs, UNWRITTEN.ms, clock);
+    return clock.nowMs() >= dueMs || seen >= UNWRITTEN.entries ? request : { dueMs };
   }
-  const isWaiting =
-    lane === 'lists' && events === 0 && clock.nowMs() < first.atMs + webhook.settings.gatherSeconds * 1000;
-  return isWaiting ? 'later' : request;
-}
-
-/** Whether there is nothing to tell yet, without making events of it: what is gathered is looked at again and again. */
-async function isGathering(
-  { store, workspace, clock, gathered }: Reading,
-  { webhook: { id, settings }, after, most }: Place & { most: number },
-): Promise<boolean> {
-  if (settings.types.some((type) => TOLD_ALONE.test(type))) return false;
-  const known = gathered.get(id);
-  const isKnown = known !== undefined && comparePlaces(known.after, after) === 0;
-  const counted: Gathered = isKnown ? known : { after, upTo: after.entry, changes: 0 };
-  gathered.delete(id);
-  const found = await readLog(store, workspace, { entry: counted.upTo, offset: 0 }, { limit: most });
-  if ('oldest' in found || !found.isLast) return false;
-  for (const entry of found.entries) {
-    counted.upTo = entry.id;
-    if (entry.class !== 'lists') continue;
-    counted.atMs ??= entry.atMs;
-    for (const part of entry.parts) {
-      if (part.kind !== 'changes') return false;
-      counted.changes += part.changes.length;
-    }
-  }
-  const { atMs, changes } = counted;
-  if (atMs === undefined || clock.nowMs() >= atMs + settings.gatherSeconds * 1000 || changes >= most) return false;
-  gathered.set(id, counted);
-  return true;
+  const dueMs = dueAfter(first.atMs, webhook.settings.gatherSeconds * 1000, clock);
+  const isWaiting = lane === 'lists' && events === 0 && clock.nowMs() < dueMs;
+  return isWaiting ? { dueMs } : request;
 }
 
 /** What is in the log behind a place: each event that is for the lane, and what is not for it. */
-async function* stepsAfter(store: Store, workspace: Workspace, { webhook, lane, after }: Place): AsyncGenerator<Step> {
+async function* stepsAfter(
+  { store, workspace, describe }: Pick<Reading, 'store' | 'workspace'> & Described,
+  { webhook, lane, after, asked }: LanePlace,
+): AsyncGenerator<Step> {
   const { types, devices } = webhook.settings;
-  const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), leavesOutPassed: true });
+  const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), leavesOutIds: true, describe });
+  const hold = textsHolder<Step>();
+  const isWanted = (atMs: number) => isIn(webhook.times, atMs);
   let former = after.entry;
   for (;;) {
-    const found = await readLog(store, workspace, { entry: former, offset: 0 }, { limit: ENTRIES_AT_ONCE });
+    const found = await readLog(store, workspace, { entry: former, offset: 0 }, { limit: ENTRIES_AT_ONCE, isWanted });
     if ('oldest' in found) {
       yield gapBefore(webhook, lane, found.oldest);
       former = found.oldest.entry;
@@ -264,19 +303,22 @@ async function* stepsAfter(store: Store, workspace: Workspace, { webhook, lane, 
       const { id, atMs } = entry;
       const taken = former === after.entry ? after.offset : 0;
       let held: EntryEvent | undefined;
-      if ((lane === 'replay' || entry.class === lane) && !tellsOf(entry, webhook)) {
-        for await (const event of eachOf(entry, taken)) {
+      if ((lane === 'replay' || entry.class === lane) && isWanted(atMs) && !tellsOf(entry, webhook)) {
+        for await (const event of eachOf(entry, taken, partsBehind(former, asked))) {
           if (event.end <= taken) continue;
           if (others) yield others;
           others = undefined;
-          if (held)
-            yield { ...stepOf(held, former), place: { entry: former, offset: held.end }, entry: id, entries: 0, atMs };
+          if (held) {
+            const place = { entry: former, offset: held.end };
+            const goesOn = held.end === event.end;
+            yield hold(stepOf(held, former, { place, goesOn, entry: id, entries: 0, atMs }));
+          }
           held = event;
         }
       }
-      if (held) yield { ...stepOf(held, former), place: { entry: id, offset: 0 }, entry: id, entries: 1, atMs };
+      const place = { entry: id, offset: 0 };
+      if (held) yield hold(stepOf(held, former, { place, entry: id, entries: 1, atMs }));
       else {
-        const place = { entry: id, offset: 0 };
         others = { place, entry: id, entries: (others?.entries ?? 0) + 1, atMs: others?.atMs ?? atMs };
       }
       former = id;
@@ -286,26 +328,49 @@ async function* stepsAfter(store: Store, workspace: Workspace, { webhook, lane, 
   }
 }
 
-const stepOf = ({ event, rowEnds }: EntryEvent, behind: string): Pick<Step, 'event' | 'rows'> => ({
-  event,
-  ...(rowEnds && { rows: { behind, ends: rowEnds } }),
-});
-
-/** What was claimed before other types were asked for may end within what is told together now. */
-function endsBy({ rows }: Step, row: number, end: LogPlace): boolean {
-  return rows !== undefined && comparePlaces({ entry: rows.behind, offset: rows.ends[row]! }, end) <= 0;
+function stepOf({ event, end, rowEnds, areTwice }: EntryEvent, behind: string, step: Step): Step {
+  step.event = event;
+  step.end = { entry: behind, offset: end };
+  if (areTwice) step.rows = rowEnds ? { behind, areTwice, ends: rowEnds } : { behind, areTwice };
+  return step;
 }
 
-/** The log does not go back to where the lane is. */
-function gapBefore({ id, settings }: Webhook, lane: TellLane, place: LogPlace): Step {
+/** How what was passed of the entry behind this one was told. */
+function partsBehind(behind: string, asked: readonly AskedUpTo[]): AskedPart[] {
+  return asked.flatMap(({ to, types }) => {
+    const { entry, offset } = parseCursor(to)!;
+    return entry === behind ? [{ upTo: offset, wanted: wantedOf(types) }] : [];
+  });
+}
+
+/** So many changes of what is told together, or some fewer: more are too large for the endpoint. */
+function startOf(step: Step, most: number): Step | undefined {
+  const { behind, ends } = step.rows!;
+  const count = ends ? ends.indexOf(ends[most]!) : 0;
+  if (!ends || count === 0) return undefined;
+  const event = { ...step.event!, data: { changes: rowsOf(step).slice(0, count) } };
+  return { ...step, event, place: { entry: behind, offset: ends[count - 1]! } };
+}
+
+/** A request may end within what is told together: it was too large, or was claimed before other types were asked for. */
+function endsBy({ end, rows }: Step, row: number, last: LogPlace): boolean {
+  const offset = rows?.ends?.[row];
+  const own = offset === undefined ? end : { entry: rows!.behind, offset };
+  return own !== undefined && comparePlaces(own, last) <= 0;
+}
+
+/** The log does not go back to where the lane is: that is told to all, whatever they ask for. */
+function gapBefore({ id }: Webhook, lane: TellLane, place: LogPlace): Step {
   const atMs = Number(place.entry.split('-')[0]);
-  if (!settings.types.includes('events.gap')) return { place, entry: place.entry, entries: 0, atMs };
   const event: GatewayEvent = {
     ...{ id: `evt_${id}_${lane}_${place.entry}_gap`, type: GAP, version: 1 },
     ...{ timestamp: new Date(atMs).toISOString(), device: null, data: { missing: null } },
   };
   return { place, entry: place.entry, entries: 0, atMs, event };
 }
+
+const isIn = (times: EventTimes | undefined, atMs: number) =>
+  times === undefined || (atMs >= times.fromMs && atMs < times.beforeMs);
 
 /** No endpoint hears of itself: it would be told that it fails when it is over. */
 function tellsOf({ parts }: LoggedEntry, { id }: Webhook): boolean {

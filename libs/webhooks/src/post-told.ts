@@ -1,16 +1,22 @@
 import { wasTaken } from '@gateway/contracts/webhooks/webhook';
+import { isAsTaken } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import type { Told } from './feed.js';
-import { type Answered, confirmClaim, post, type Work } from './work.js';
+import { requestBytes } from './held-texts.js';
+import { type Answered, confirmClaim, keeperOf, post, type Work } from './work.js';
 
-/** The answer that counts: the first failure, or the last one; and of whom all was taken. */
+/** The answer that counts: the first failure, or the last one; and all that is about those of whom all was taken. */
 export interface PostedTold extends Answered {
-  takenKeys: string[];
+  takenTold: Told[];
 }
+
+/** Not where the endpoint was changed in between. */
+export const wasAllTaken = ({ attempt, takenTold }: PostedTold, told: readonly Told[]): boolean =>
+  wasTaken(attempt) && takenTold.length === told.length;
 
 /**
  * Posts changes in one request; and events, each in its own, those of one recipient in order, several recipients at a time if the endpoint
- * wants that. After a failure nothing more is begun, and a failing endpoint gets one request at a time. `undefined`: as `post`.
+ * wants that. After a failure nothing more is begun, nor after a change, and a failing endpoint gets one request at a time. `undefined`: as `post`.
  */
 export async function postTold(
   work: Work,
@@ -18,34 +24,46 @@ export async function postTold(
   { keyOf, onTaken }: { keyOf(told: Told): string; onTaken(lateMs: number): void },
 ): Promise<PostedTold | undefined> {
   const { deps, webhook, taken } = work;
-  const chains = told[0]?.parks.device === undefined ? chainsOf(told, keyOf) : new Map([['', [told]]]);
-  const waiting = [...chains];
-  const takenKeys: string[] = [];
-  let last: Answered | undefined;
-  let failed: Answered | 'stopped' | undefined;
+  const waiting = told[0]?.parks.device === undefined ? [...chainsOf(told, keyOf).values()] : [[told]];
+  const takenTold: Told[] = [];
+  let counts: Answered | undefined;
+  let failed: 'failed' | 'stopped' | undefined;
+  let isChanged = false;
+  // That which counts is written down with what came of all. The others before the wait, in which others are answered: each once.
+  const note = async (answered: Answered) => {
+    const former = counts;
+    counts = former && !wasTaken(former.attempt) ? former : answered;
+    const other = counts === former ? answered : former;
+    if (other) await recordAttempt(deps.store, taken.workspace, taken.id, { attempt: other.attempt });
+  };
+  const mayBegin = async (hasWaited: boolean) => {
+    if ((counts || hasWaited) && !isChanged && !(await isAsTaken(deps.store, taken))) isChanged = true;
+    return !isChanged;
+  };
+  const tell = async (request: readonly Told[], isFirst: boolean, hasWaited: boolean): Promise<boolean> => {
+    if (!(await mayBegin(hasWaited)) || (failed && isFirst)) return false;
+    const delivery = await deps.feed.pack(webhook, request);
+    const answered = await post(work, delivery);
+    const isTaken = answered !== undefined && wasTaken(answered.attempt);
+    if (!isTaken) failed ??= answered ? 'failed' : 'stopped';
+    if (isTaken) onTaken(answered.nowMs - delivery.atMs);
+    if (answered) await note(answered);
+    return isTaken;
+  };
   const run = async () => {
     for (let next = waiting.shift(); next && !failed; next = waiting.shift()) {
-      const [key, requests] = next;
-      for (const request of requests) {
-        const delivery = deps.feed.pack(webhook, request);
-        const answered = await post(work, delivery);
-        if (!answered || !wasTaken(answered.attempt)) {
-          failed ??= answered ?? 'stopped';
-          return;
-        }
-        onTaken(answered.nowMs - delivery.atMs);
-        // The last one is written down with what came of all.
-        if (last) await recordAttempt(deps.store, taken.workspace, taken.id, { attempt: last.attempt });
-        last = answered;
+      for (const request of next) {
+        const share = { holder: keeperOf(taken), bytes: requestBytes(request) };
+        const isFirst = request === next[0];
+        if (!(await deps.memory.hold(share, (hasWaited) => tell(request, isFirst, hasWaited)))) return;
       }
-      takenKeys.push(key);
+      takenTold.push(...next.flat());
     }
   };
   await confirmClaim(work);
   const places = taken.breaker.failures ? 1 : webhook.settings.concurrency;
   await Promise.all(Array.from({ length: places }, run));
-  const counts = failed ?? last;
-  return counts === 'stopped' || !counts ? undefined : { ...counts, takenKeys };
+  return failed === 'stopped' || !counts ? undefined : { ...counts, takenTold };
 }
 
 function chainsOf(told: readonly Told[], keyOf: (told: Told) => string): Map<string, Told[][]> {

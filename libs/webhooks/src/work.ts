@@ -1,8 +1,10 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type BreakerOutcome, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import type { WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
+import type { KeptConnections } from '@gateway/egress/connections/kept-connections';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { type PostedWebhook, postWebhook } from '@gateway/egress/post-webhook';
+import type { ByteBudget } from '@gateway/runtime/bytes/byte-budget';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import type { TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
@@ -20,16 +22,34 @@ export interface DeliveryCounts {
   countGap(cause: 'log_gone' | 'parked'): void;
 }
 
+/** What is known of an endpoint from one look to the next. */
+interface KnownEndpoint {
+  /** As it was read last. */
+  webhook?: Webhook | undefined;
+  /** What waits for its time is in the feed, which knows when that is. */
+  onlyGathers?: boolean;
+}
+
 export interface DeliverDeps {
   store: Store;
   counts: DeliveryCounts;
   feed: Feed;
   policy: FetchPolicy;
+  connections: KeptConnections;
   clock: Clock;
   random(): number;
   signal: AbortSignal;
   posted: PostedRanges;
+  /** For what is posted: its bytes, and what they are made of. */
+  memory: ByteBudget;
   owner: WebhookOwner;
+  known: KnownEndpoint;
+  /** Something has happened in the workspace since. */
+  untilNews(): Promise<void>;
+  /** For so long one request of a lane follows another without a new look: each is claimed and settled for the endpoint as it is. Default: each has its look. */
+  goesOnMs?: number;
+  /** Is told when one follows so. */
+  onNext?(): void;
 }
 
 /** Of one lane. `later`: it posted nothing, as its time has not come. `quiet`: there is nothing. */
@@ -57,20 +77,32 @@ export function confirmClaim({ deps: { store }, taken: { workspace, id } }: Work
   return store.confirmWrites(workspaceKeys(store.space, workspace).webhook(id));
 }
 
+/** Of its connections. */
+export const keeperOf = ({ workspace, id }: Pick<TakenWebhook, 'workspace' | 'id'>): string => `${workspace}/${id}`;
+
 /** `undefined`: we are stopping; nothing was decided, and another process posts it again. */
 export async function post({ deps, webhook, taken }: Work, delivery: Delivery): Promise<Answered | undefined> {
-  const { policy, clock, signal } = deps;
-  const { target, secrets } = webhook;
-  const posted = await postWebhook({ target, secrets, ...delivery }, { policy, clock, signal });
+  const { policy, connections, clock, signal } = deps;
+  const { target, secrets, revision, settings } = webhook;
+  const keep = { connections, keeper: { name: keeperOf(taken), revision, most: settings.concurrency } };
+  const posted = await postWebhook({ target, secrets, ...delivery }, { policy, clock, signal, keep });
   if (signal.aborted && posted.attempt.status === null) return undefined;
   const nowMs = clock.nowMs();
   deps.counts.countAttempt(posted.attempt);
   return { ...posted, nowMs, outcome: nextBreaker(taken.breaker, posted, { nowMs, random: deps.random() }) };
 }
 
+/** Then something else is tried. */
+export const MANY_FAILURES = 3;
 const GONE = 410;
+export const TOO_LARGE = 413;
 
 /** It had an answer, and that was none to the endpoint as a whole. */
 export function wasRefused({ attempt: { status } }: PostedWebhook): boolean {
   return status !== null && (status < 200 || status >= 300) && status !== GONE;
+}
+
+/** No connection, or no answer in time: it may have been taken. */
+export function wasSilent({ attempt: { status } }: PostedWebhook): boolean {
+  return status === null;
 }

@@ -3,11 +3,11 @@ import { eventSchema } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readLog } from '@gateway/store/events/read-log';
-import { renderEvents } from '@gateway/store/events/render-events';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { changeWebhook, pauseWebhook, readWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
+import { renderEvents } from '../../store/test/support/render-events.js';
 import { ownerOf } from './support/owner-of.js';
 import { useEndpoint } from './support/use-endpoint.js';
 
@@ -306,5 +306,17 @@ describe('deliveries to a webhook', () => {
     expect(await endpoint.deliverAll()).to.equal('quiet');
     expect(endpoint.told).to.deep.equal(numbers(400));
     expect(await endpoint.status()).to.equal('active');
+  });
+
+  it('that are too large after an outage tell of its end: the endpoint answers', async () => {
+    await write(40, 10);
+    for (const status of [503, 503, 413, 204]) {
+      endpoint.answer = () => status;
+      await endpoint.deliver();
+      endpoint.nowMs += HOUR_MS;
+    }
+    expect(await told()).to.deep.equal(['webhook.failing 503', 'webhook.recovered 413']);
+    await endpoint.deliverAll();
+    expect(endpoint.told).to.deep.equal(numbers(40));
   });
 });

@@ -27,11 +27,8 @@ describe('the log of a workspace, told to a webhook', () => {
     stage.aheadMs = 31_000;
     await run();
     expect(rows().map((each) => each.length)).to.deep.equal([500, 500, 100]);
-    expect(
-      rows()
-        .flat()
-        .map(({ index }) => index),
-    ).to.deep.equal(Array.from({ length: 1_100 }, (_, i) => i));
+    const told = rows().flat();
+    expect(told.map(({ index }) => index)).to.deep.equal(Array.from({ length: 1_100 }, (_, i) => i));
     for (const event of stage.events) expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
   });
 
@@ -61,7 +58,7 @@ describe('the log of a workspace, told to a webhook', () => {
     }
   });
 
-  it('counts what it gathers once, and tells all of it when it is time', async () => {
+  it('looks at each entry once while it gathers, and tells all of it when it is time', async () => {
     const run = await create();
     const tag = await accept(PEOPLE);
     const { redis } = space.store;
@@ -80,7 +77,7 @@ describe('the log of a workspace, told to a webhook', () => {
       asked.length = 0;
       await record(tag, 'acked', from, from + 20);
       await run();
-      expect(asked, `${from}`).to.include(`(${last}`);
+      expect([...new Set(asked)], `${from}, of each lane`).to.deep.equal([`(${last}`]);
     }
     expect(stage.events).to.have.length(0);
     stage.aheadMs = 31_000;
@@ -209,6 +206,21 @@ describe('the log of a workspace, told to a webhook', () => {
     expect(stage.events).to.have.length(4);
   });
 
+  it('tells of such a gap whatever types the endpoint asks for, and counts it once for the endpoint', async () => {
+    const run = await create({ types: ['send.finished'] });
+    for (const phone of ['447700900001', '447700900002']) {
+      await addOptOuts(space.store, 'main', { numbers: [phone], source: 'api', atMs: Date.now() });
+    }
+    await boundLog(space.store, 'main', 1);
+    await run();
+    await run();
+    expect(stage.events.map(({ type, data }) => [type, data.missing])).to.deep.equal([
+      ['events.gap', null],
+      ['events.gap', null],
+    ]);
+    expect(stage.gaps, 'of both lanes').to.deep.equal(['log_gone']);
+  });
+
   it('puts aside what is refused, and all that follows for that person, until it is taken', async () => {
     const run = await create({ gatherSeconds: 1, types: ['messages.updated', 'send.finished', 'optout.added'] });
     const tag = await accept(PEOPLE.slice(0, 40));
@@ -246,6 +258,43 @@ describe('the log of a workspace, told to a webhook', () => {
       const dump = (await redis.type(key)) === 'hash' ? JSON.stringify(await redis.hgetall(key)) : key;
       expect(dump, key).not.to.include(PEOPLE[17]);
     }
+  });
+
+  it('tells lists also while what cannot wait has no answer and nothing behind it, and the endpoint goes on', async () => {
+    const run = await create({ gatherSeconds: 1 });
+    stage.refuses = ({ type }) => (type === 'optout.added' ? 0 : false);
+    await addOptOuts(space.store, 'main', { numbers: ['447700900001'], source: 'api', atMs: Date.now() });
+    const wait = async (seconds: number) => {
+      for (let second = 0; second < seconds; second += 5) {
+        stage.aheadMs += 5_000;
+        await run();
+      }
+    };
+    await wait(30);
+    await record(await accept(PEOPLE.slice(0, 20)), 'acked', 0, 20);
+    await wait(600);
+    expect(rows().flat()).to.have.length(20);
+    expect(await space.store.redis.hget(workspaceKeys(space, 'main').webhook(run.id), 'status')).to.equal('active');
+    stage.refuses = () => false;
+    stage.aheadMs += 1_200_000;
+    await run();
+    expect(stage.events.map(({ type }) => type)).to.include('optout.added');
+  });
+
+  it('halves what is too large for an endpoint also where it is one entry of the log, and nothing may pass it', async () => {
+    const run = await create({ gatherSeconds: 1, order: 'strict' });
+    await record(await accept(PEOPLE.slice(0, 1_000)), 'acked', 0, 1_000);
+    await relay();
+    expect(await space.store.redis.xlen(workspaceKeys(space, 'main').eventLog)).to.equal(1);
+    await record(await accept(PEOPLE.slice(1_000, 1_020)), 'acked', 0, 20);
+    stage.refuses = (event) => (JSON.stringify(event).length > 100_000 ? 413 : false);
+    stage.aheadMs += 2_000;
+    await run();
+    const told = rows().flat();
+    expect(told.map(({ to }) => PEOPLE.indexOf(to!))).to.deep.equal([...PEOPLE.slice(0, 1_020).keys()]);
+    expect(new Set(told.map(({ id }) => id)).size).to.equal(1_020);
+    expect(stage.posted.length - stage.events.length, 'refused').to.be.within(1, 4);
+    for (const event of stage.events) expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
   });
 
   it('knows for whom something is put aside also when the encryption key is another by then', async () => {

@@ -1,3 +1,4 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked';
@@ -95,6 +96,28 @@ describe('what an endpoint refuses again and again', () => {
     expect(endpoint.received.slice(before).map((request) => request.numbers)).to.deep.equal([[7]]);
   });
 
+  it('is posted by itself at once, also when it is put aside while one request follows another', async () => {
+    const { store } = endpoint.space;
+    const webhook = workspaceKeys(store.space, 'main').webhook(endpoint.id);
+    endpoint.isAlone = true;
+    endpoint.keyOf = keyOf;
+    refuse((number) => number === 7);
+    await endpoint.write(7);
+    for (let failure = 0; failure < 3; failure++) {
+      expect(await endpoint.deliver()).to.equal('waiting');
+      // Something else was taken since.
+      await store.redis.hdel(webhook, 'breaker');
+      endpoint.nowMs += HOUR_MS;
+    }
+    await endpoint.write(8);
+    expect(await endpoint.deliver({ goesOnMs: 10_000 })).to.equal('more');
+    expect(endpoint.told).to.deep.equal([8]);
+    expect(await parked(['k7'])).to.deep.equal(['k7: 7']);
+    const before = failed();
+    await endpoint.deliver();
+    expect(failed() - before).to.equal(1);
+  });
+
   it('is found also while nothing comes behind it', async () => {
     endpoint.keyOf = keyOf;
     refuse((number) => number === 7);
@@ -146,7 +169,7 @@ describe('what an endpoint refuses again and again', () => {
     expect([...endpoint.told].sort((one, other) => one - other)).to.deep.equal(numbers(1_000));
   });
 
-  it('is put aside only if it was refused: what had no answer is posted again as it was', async () => {
+  it('is posted again as it was where it had no answer and nothing comes behind it', async () => {
     endpoint.keyOf = keyOf;
     endpoint.answer = (_request, res) => {
       if (!endpoint.received.at(-1)!.numbers.includes(3)) return 204;
@@ -159,6 +182,58 @@ describe('what an endpoint refuses again and again', () => {
     expect(endpoint.told).to.deep.equal([]);
     expect(new Set(endpoint.received.map(({ id }) => id)).size).to.equal(1);
     expect(await endpoint.status()).to.equal('failing');
+  });
+
+  /** Of the first ten one is refused often enough, and ten more come behind them. */
+  const failOften = async () => {
+    endpoint.keyOf = keyOf;
+    refuse((number) => number === 3);
+    await endpoint.write(...numbers(10));
+    for (let refusal = 0; refusal < 3; refusal++) {
+      await endpoint.deliver();
+      endpoint.nowMs += HOUR_MS / 60;
+    }
+    await endpoint.write(...numbers(10, 10), 1_005);
+  };
+  /** What was tried in the place of the first ones, twice, and all others once. */
+  const expectRepeat = () => {
+    const tried = endpoint.received.filter((each) => each.numbers.includes(10));
+    expect(tried).to.have.length(2);
+    expect(new Set(tried.map(({ id }) => id)).size).to.equal(1);
+    expect([...endpoint.told].sort((one, other) => one - other)).to.deep.equal([...numbers(30), 1_005]);
+    inOrder(endpoint.told);
+  };
+
+  it('is followed by what was tried in its place, as that was, when a process died before it knew the answer', async () => {
+    await failOften();
+    const { store } = endpoint.space;
+    const run: RunScript = async (name, keys, args) => {
+      if (name === 'settle-delivery') throw new Error('killed');
+      return store.run(name, keys, args);
+    };
+    const killed = await endpoint.deliver({ store: { ...store, run } }).catch((error: Error) => error.message);
+    expect([killed, endpoint.told.splice(0)]).to.deep.equal(['killed', numbers(10, 10)]);
+    await endpoint.endSession();
+    await endpoint.write(...numbers(10, 20));
+    // As the step does that settles a request of another lane.
+    const webhook = workspaceKeys(store.space, 'main').webhook(endpoint.id);
+    await store.redis.hset(webhook, { status: 'active', breaker: '{}' });
+    await rest(10);
+    refuse(() => false);
+    endpoint.nowMs += HOUR_MS;
+    await rest(10);
+    expectRepeat();
+  });
+
+  it('is followed by what was tried in its place, as that was, also when it is taken before that has an answer', async () => {
+    await failOften();
+    endpoint.answer = (_request, res) => void res.destroy();
+    await endpoint.deliver();
+    await endpoint.write(...numbers(10, 20));
+    refuse(() => false);
+    endpoint.nowMs += HOUR_MS;
+    await rest(10);
+    expectRepeat();
   });
 
   it('holds up all that follows where the order is strict', async () => {
@@ -214,7 +289,8 @@ describe('what an endpoint refuses again and again', () => {
     let isWell = false;
     endpoint.answer = (_request, res) => {
       if (isWell) return 204;
-      if (endpoint.received.at(-1)!.numbers.some((number) => bad.has(number))) return 422;
+      const culprit = endpoint.received.at(-1)!.numbers.find((number) => bad.has(number));
+      if (culprit !== undefined) return culprit % 2 === 0 ? 422 : void res.destroy();
       const chance = random();
       if (chance < 0.15) return 500;
       if (chance < 0.2) return 413;

@@ -1,3 +1,4 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { listParked, type ParkedPlace } from '@gateway/store/webhooks/delivering/parked';
@@ -19,33 +20,6 @@ describe('what is told to a webhook once more', () => {
   const parked = (options: { after?: ParkedPlace; limit: number }) =>
     listParked(endpoint.space.store, place(), options);
   const ids = () => endpoint.received.map(({ id }) => id);
-  /** The time of Redis: entries of the log have it. */
-  const redisMs = async () => {
-    const [seconds, micros] = await endpoint.space.store.redis.time();
-    return seconds! * 1000 + Math.floor(micros! / 1000);
-  };
-
-  it('is what came between two times, in order, while what happens meanwhile is told at once', async () => {
-    await endpoint.write(...numbers(3));
-    await endpoint.deliverAll();
-    const [afterMs] = [(await redisMs()) + 1];
-    while ((await redisMs()) <= afterMs) await new Promise(setImmediate);
-    for (const number of numbers(5, 3)) await endpoint.write(number);
-    const beforeMs = (await redisMs()) + 1;
-    while ((await redisMs()) <= beforeMs) await new Promise(setImmediate);
-    await endpoint.write(8);
-    await endpoint.deliverAll();
-    expect(endpoint.told).to.deep.equal(numbers(9));
-    expect([await replay({ afterMs, beforeMs }), await replay({ afterMs, beforeMs })]).to.deep.equal([
-      { unknown: [] },
-      { unknown: [] },
-    ]);
-    await endpoint.write(9);
-    await endpoint.deliver();
-    expect(endpoint.told, 'not behind what is told again').to.include(9);
-    expect(await endpoint.deliverAll()).to.equal('quiet');
-    expect(endpoint.told.slice(9).filter((number) => number !== 9)).to.deep.equal(numbers(5, 3));
-  });
 
   it('is a request among the last, with the same id and the same bytes, wherever the process is killed', async () => {
     for (const from of [0, 10, 20]) {
@@ -122,6 +96,39 @@ describe('what is told to a webhook once more', () => {
     expect(endpoint.told.indexOf(3)).to.be.below(endpoint.told.indexOf(103));
     expect((await parked({ limit: 9 })).map(({ events }) => events[0]!.id).sort()).to.deep.equal(['4', '5', '6']);
     expect(await endpoint.status()).to.equal('active');
+  });
+
+  it('is over at once where there is nothing between the two places, and holds up no other', async () => {
+    await endpoint.write(...numbers(3));
+    await endpoint.deliverAll();
+    const { store, prefix } = endpoint.space;
+    const [[entry] = []] = await store.redis.xrange(`${prefix}:log`, '-', '+');
+    const key = workspaceKeys(store.space, 'main').webhookReplays(endpoint.id);
+    const empty = { id: '2_1', after: entry, to: entry };
+    const all = { id: '1_2', after: '0-0', to: entry };
+    for (const each of [empty, all]) await store.redis.rpush(key, JSON.stringify(each));
+    const outcomes: string[] = [];
+    while (outcomes.at(-1) !== 'quiet' && outcomes.length < 20) outcomes.push(await endpoint.deliver());
+    expect(outcomes.at(-1)).to.equal('quiet');
+    expect(endpoint.told).to.deep.equal([...numbers(3), ...numbers(3)]);
+    expect(await store.redis.llen(key)).to.equal(0);
+  });
+
+  it('takes one place of those that wait for it, also when the step comes again', async () => {
+    const { store } = endpoint.space;
+    const run: RunScript = async (name, keys, args) => {
+      await store.run(name, keys, args);
+      return store.run(name, keys, args);
+    };
+    const key = workspaceKeys(store.space, 'main').webhookReplays(endpoint.id);
+    for (const to of ['5-0', '9-0']) await store.redis.rpush(key, JSON.stringify({ id: to, after: to, to }));
+    expect(await endpoint.deliver({ store: { ...store, run } })).to.equal('more');
+    expect(await store.redis.lrange(key, '0', '-1')).to.deep.equal(['{"id":"9-0","after":"9-0","to":"9-0"}']);
+  });
+
+  it('is no time that ends before it begins', async () => {
+    for (const beforeMs of [5, 4]) expect(await replay({ afterMs: 5, beforeMs })).to.equal('empty');
+    expect(await endpoint.deliverAll()).to.equal('quiet');
   });
 
   it('is asked for a hundred times at most, and not of an endpoint that is gone', async () => {

@@ -1,12 +1,10 @@
 import type { ChangeData } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { slowListSize } from '@gateway/testkit/config';
 import { renewSessionOf } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
 const PEOPLE = Array.from({ length: 10_000 }, (_, i) => `49151${String(12_340_000 + i)}`);
-const SLOW = slowListSize();
 const STEPS = ['acked', 'delivered', 'read'] as const;
 const HOUR_MS = 3_600_000;
 
@@ -31,23 +29,22 @@ describe('requests to a webhook', () => {
     expect(stage.posted.length).to.be.at.most(80);
   });
 
-  it(`are 1,100 for 10,000 at most at 20 a minute: of ${SLOW}`, async () => {
-    // Eight hours of the network for 10,000 take minutes here.
+  it('are 1,100 at most for a list of 10,000 at 20 a minute', async () => {
+    // Eight hours of the network take two minutes here.
     const tell = await create();
     const tag = await accept(PEOPLE);
-    for (let recipient = 0; recipient < SLOW; recipient++) {
+    for (let recipient = 0; recipient < PEOPLE.length; recipient++) {
       for (const step of STEPS) {
         stage.aheadMs += 1_000;
         await record(tag, step, recipient, recipient + 1);
-        await relay();
       }
-      expect(await renewSessionOf(space.store, ownership, 60_000)).to.equal(true);
+      if (recipient % 100 === 0) expect(await renewSessionOf(space.store, ownership, 60_000)).to.equal(true);
       await tell();
     }
     stage.aheadMs += 30_000;
     await tell();
-    expect(rows().flat()).to.have.length(3 * SLOW);
-    expect(stage.posted.length).to.be.at.most(SLOW * (1_100 / 10_000));
+    expect(rows().flat()).to.have.length(3 * PEOPLE.length);
+    expect(stage.posted.length).to.be.at.most(1_100);
   });
 
   it('are 110 at most in a day in which it is dead, and then it gets 300,000 changes within two minutes, in order', async () => {

@@ -34,7 +34,7 @@ export const EVENTS_METRICS = {
     question: 'Do outboxes wait that no process empties?',
   }),
   longest: gauge('gateway_events_outbox_entries', {
-    help: `Entries of the fullest outbox at the last look around; one has room for ${OUTBOX_ENTRIES}.`,
+    help: `Entries of the fullest outbox at the last look around; one has room for ${OUTBOX_ENTRIES}, or 16 MB.`,
     question: 'How near are we to a gap?',
   }),
   outboxAge: gauge('gateway_events_outbox_age_seconds', {

@@ -2,7 +2,7 @@ import { webhookPolicy } from '@gateway/egress/webhook-policy';
 import { takeName } from '@gateway/fleet/take-name';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
-import { checkSchema, createStore } from '@gateway/store/core/store';
+import { awaitSchema, createStore } from '@gateway/store/core/store';
 import { EventBells } from '@gateway/store/events/event-bells';
 import { endSessions } from '@gateway/store/webhooks/delivering/owners';
 import { Deliveries } from '@gateway/webhooks/deliveries';
@@ -28,7 +28,7 @@ export async function runEvents(
     keyRings: { credentials: [], contents: config.CONTENT_KEYS },
     confirmWrites: host.confirmWrites,
   });
-  await checkSchema(store);
+  await awaitSchema(store, lifecycle);
   host.noteSettings(config);
   const metrics = addEventsMetrics(registry);
   const relay = await Relay.start({ store, bells: clients.subscriber, logger, metrics });

@@ -1,9 +1,14 @@
+import { EVENT_ENTRY_VERSION, PLACE } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
-import { outboxChannel, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { eventWorkspacesKey, outboxChannel, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { addEventsMetrics } from '@gateway/events/events-metrics';
 import { Relay } from '@gateway/events/relay/relay';
+import { GatewayError } from '@gateway/runtime/errors';
 import { createMetrics } from '@gateway/runtime/process/metrics';
-import { openEvents } from '@gateway/store/events/open-events';
+import type { Store } from '@gateway/store/core/store';
+import { listEventWorkspaces, openEvents } from '@gateway/store/events/open-events';
+import { closeUnwanted } from '@gateway/store/events/opening/close-events';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { silentLogger } from '@gateway/testkit/silent-logger';
@@ -31,11 +36,12 @@ describe('a relay', () => {
     await space.store.redis.del(outboxOf(workspace));
     await space.store.redis.xadd(outboxOf(workspace), `${Date.now() - HOUR_MS}-0`, 'e', ENTRY);
   }
-  async function start(times: { tickMs?: number; gatherMs?: number } = { tickMs: 20 }) {
+  type Times = { tickMs?: number; gatherMs?: number; againMs?: number };
+  async function start(times: Times = { tickMs: 20 }, store: Store = space.store) {
     const registry = createMetrics();
     const metrics = addEventsMetrics(registry);
     const bells = space.clients.subscriber;
-    relay = await Relay.start({ ...{ store: space.store, bells, metrics, ...times }, logger: silentLogger });
+    relay = await Relay.start({ ...{ store, bells, metrics, ...times }, logger: silentLogger });
     return async (name: string) => {
       const { values } = (await registry.getSingleMetric(name)!.get()) as { values: { value: number }[] };
       return values[0]!.value;
@@ -81,11 +87,96 @@ describe('a relay', () => {
     expect(await waits(), 'of another relay').to.equal(1);
   });
 
+  it('lets nothing that cannot wait gather behind what can, however much that is', async () => {
+    await start({ tickMs: HOUR_MS, gatherMs: HOUR_MS });
+    await openEvents(space.store, 'a');
+    const { redis, space: keys } = space.store;
+    const list = Buffer.from([EVENT_ENTRY_VERSION, 0, 0, 0, 0, 0, 0, PLACE.lists]);
+    const adding = redis.pipeline();
+    for (let n = 0; n < 1_100; n++) adding.xadd(outboxOf('a'), '*', 'e', list);
+    await adding.xadd(outboxOf('a'), '*', 'e', ENTRY).exec();
+    await redis.publish(outboxChannel(keys), 'a/0');
+    await eventually(async () => (await redis.xlen(outboxOf('a'))) === 0);
+  });
+
   it('fetches what lists have to tell without another bell', async () => {
     await start({ tickMs: HOUR_MS });
     await write('a');
     await space.store.redis.publish(outboxChannel(space.store.space), 'a/0/lists');
     await eventually(async () => (await space.store.redis.xlen(outboxOf('a'))) === 0);
+  });
+
+  it('looks again soon, without a bell, when replicas did not confirm what the log got', async () => {
+    const { redis } = space.store;
+    await openEvents(space.store, 'a');
+    let confirmations = 0;
+    const { eventLog } = workspaceKeys(space.store.space, 'a');
+    const confirmWrites = async (key: string) => {
+      if (key !== eventLog || ++confirmations > 2) return;
+      // What comes behind what was not trimmed rings no bell.
+      await redis.xadd(outboxOf('a'), '*', 'e', ENTRY);
+      throw new GatewayError({ code: 'not_confirmed', message: 'no replica' });
+    };
+    const read = await start({ tickMs: HOUR_MS, againMs: 1 }, { ...space.store, confirmWrites });
+    await redis.xadd(outboxOf('a'), '*', 'e', ENTRY);
+    await redis.publish(outboxChannel(space.store.space), 'a/0');
+    await eventually(async () => (await redis.xlen(outboxOf('a'))) === 0);
+    expect(await redis.xlen(eventLog)).to.equal(3);
+    expect(await read('gateway_events_relay_failures_total')).to.equal(2);
+    expect(await read('gateway_events_relayed_total'), 'also those that were not confirmed').to.equal(3);
+  });
+
+  it('looks again soon, without a bell, when the log could not be written, as in a failover', async () => {
+    const { redis } = space.store;
+    await openEvents(space.store, 'a');
+    let failures = 0;
+    const run: Store['run'] = async (name, ...rest) => {
+      if (name !== 'append-events' || ++failures > 3) return space.store.run(name, ...rest);
+      // What comes behind what is left there rings no bell.
+      await redis.xadd(outboxOf('a'), '*', 'e', ENTRY);
+      throw new Error('CLUSTERDOWN The cluster is down');
+    };
+    const read = await start({ tickMs: HOUR_MS, againMs: 1 }, { ...space.store, run });
+    await redis.xadd(outboxOf('a'), '*', 'e', ENTRY);
+    await redis.publish(outboxChannel(space.store.space), 'a/0');
+    await eventually(async () => (await redis.xlen(outboxOf('a'))) === 0, { timeoutMs: 10_000 });
+    expect(await redis.xlen(workspaceKeys(space.store.space, 'a').eventLog)).to.equal(4);
+    expect(await read('gateway_events_relay_failures_total')).to.equal(3);
+  });
+
+  it('puts those on the list whose events someone wants: at a bell, or when it looks at all workspaces', async () => {
+    const { redis, space: keys } = space.store;
+    const lose = (workspace: Workspace) => redis.srem(eventWorkspacesKey(keys), workspace);
+    await createWorkspace(space.store, 'b');
+    for (const workspace of ['a', 'b', 'c']) {
+      await openEvents(space.store, workspace);
+      await lose(workspace);
+    }
+    await closeUnwanted(space.store, 'c', Number.MAX_SAFE_INTEGER);
+    await start({ tickMs: HOUR_MS });
+    await eventually(async () => expect(await listEventWorkspaces(space.store)).to.deep.equal(['b']));
+    for (const workspace of ['a', 'c']) await redis.publish(outboxChannel(keys), `${workspace}/0`);
+    await eventually(async () => expect((await listEventWorkspaces(space.store)).sort()).to.deep.equal(['a', 'b']));
+    await relay!.stop();
+    expect((await listEventWorkspaces(space.store)).sort(), 'no one wants others').to.deep.equal(['a', 'b']);
+  });
+
+  it('clears away an outbox that someone made, and died, while others ended the events', async () => {
+    const { redis, space: keys } = space.store;
+    await start({ tickMs: HOUR_MS });
+    for (const [workspace, ends] of [
+      ['a', false],
+      ['b', true],
+    ] as const) {
+      await openEvents(space.store, workspace);
+      if (ends) await closeUnwanted(space.store, workspace, Number.MAX_SAFE_INTEGER);
+      await redis.srem(eventWorkspacesKey(keys), workspace);
+      await redis.xadd(outboxOf(workspace), '*', 'e', ENTRY);
+      await redis.publish(outboxChannel(keys), `${workspace}/0`);
+    }
+    await eventually(async () => expect(await redis.exists(outboxOf('b'))).to.equal(0));
+    await eventually(async () => expect(await listEventWorkspaces(space.store)).to.deep.equal(['a']));
+    expect([await redis.exists(outboxOf('a')), await redis.xlen(outboxOf('a'))]).to.deep.equal([1, 0]);
   });
 
   it('counts a gap that it tells, and how full the fullest outbox is', async () => {

@@ -5,8 +5,8 @@ import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
+import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { ServiceProcess } from '@gateway/testkit/service-process';
 import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
 

@@ -9,6 +9,8 @@ const PIECE = Buffer.alloc(64 * 1024);
 const GB = 1024 ** 3;
 
 const asked: Record<string, number> = {};
+/** Until `release`, or until the other side has had enough. */
+const hanging = new Set<ServerResponse>();
 /** An address that no policy of the test allows: what comes here was led here. */
 const hidden = createTcpServer((socket) => {
   asked.hidden = (asked.hidden ?? 0) + 1;
@@ -20,7 +22,10 @@ const hiddenUrl = `http://127.0.0.2:${(hidden.address() as AddressInfo).port}/`;
 const KINDS: Record<string, (res: ServerResponse) => void> = {
   '/204': (res) => res.writeHead(204).end(),
   '/500': (res) => res.writeHead(500).end(),
-  '/hang': () => {},
+  '/hang': (res) => {
+    hanging.add(res);
+    res.once('close', () => hanging.delete(res));
+  },
   '/drip': (res) => {
     res.writeHead(200).write('x');
     const timer = setInterval(() => res.write('x'), 100);
@@ -48,6 +53,9 @@ const server = createServer((req, res) => {
 server.on('clientError', (_error, socket) => socket.destroy());
 await once(server.listen(0, '127.0.0.1'), 'listening');
 const { port } = server.address() as AddressInfo;
-process.on('message', () => process.send!(asked));
+process.on('message', (what) => {
+  if (what === 'release') for (const res of hanging) res.writeHead(204).end();
+  process.send!({ ...asked, hanging: hanging.size });
+});
 process.once('disconnect', () => process.exit());
 process.send!({ origin: `http://127.0.0.1:${port}`, hiddenPort: (hidden.address() as AddressInfo).port });

@@ -7,6 +7,9 @@ import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS, type WebhookStatus } from '@gateway/contracts/webhooks/webhook';
 import { parseNetworks } from '@gateway/egress/address-rules';
+import { KeptConnections } from '@gateway/egress/connections/kept-connections';
+import { ByteBudget } from '@gateway/runtime/bytes/byte-budget';
+import { sleep } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import { endSessions } from '@gateway/store/webhooks/delivering/owners';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
@@ -20,6 +23,10 @@ import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { ownerOf } from './owner-of.js';
 import { silentCounts } from './silent-counts.js';
+
+/** While a request is under way: no bell is heard here. */
+const LOOK_AGAIN_MS = 100;
+const ROOM_BYTES = 16 * 1024 * 1024;
 
 interface Received {
   id: string;
@@ -37,12 +44,16 @@ export interface Endpoint {
   told: number[];
   /** How many requests that were. */
   receivedWell: number;
+  /** Connections to it: that there were, and that there are. */
+  sockets: { all: number; open: number };
   /** Of the clock that the deliverer gets. */
   nowMs: number;
   /** What it does with a request: the status, or nothing. */
   answer(request: number, res: ServerResponse): number | undefined;
   /** Whom a number is about: without this all are about the same one. */
   keyOf(number: number): string;
+  /** Each number is an event that is told alone. */
+  isAlone: boolean;
   /** Changes that are one entry of the log. */
   write(...numbers: number[]): Promise<void>;
   deliver(deps?: Partial<DeliverDeps>): Promise<DeliverOutcome>;
@@ -58,7 +69,7 @@ interface NumberTold extends Told {
 }
 
 /** A stream of entries with numbers in place of the log: each is a list of changes. */
-function feedOf(store: Store, { log, keyOf }: { log: string; keyOf(number: number): string }): Feed<NumberTold> {
+function feedOf(store: Store, log: string, { keyOf, isAlone }: Pick<Endpoint, 'keyOf' | 'isAlone'>): Feed<NumberTold> {
   const read = async (from: string, to: string, count?: number) => {
     const rows = count
       ? await store.redis.xrange(log, from, to, 'COUNT', count)
@@ -66,7 +77,10 @@ function feedOf(store: Store, { log, keyOf }: { log: string; keyOf(number: numbe
     return rows.map(([at, fields]) => ({ at, numbers: JSON.parse(fields[1]!) as number[] }));
   };
   const toTold = ({ at, numbers }: { at: string; numbers: number[] }): NumberTold[] =>
-    numbers.map((number) => ({ number, parks: { entry: at, id: `${number}`, type: 'number', device: 'd' } }));
+    numbers.map((number) => ({
+      ...{ number, to: at },
+      parks: { entry: at, id: `${number}`, type: 'number', ...(!isAlone && { device: 'd' }) },
+    }));
   const toDelivery = (json: object) => {
     const body = Buffer.from(JSON.stringify(json));
     return { id: `evt_${createHash('sha256').update(body).digest('hex').slice(0, 16)}`, body, atMs: 0 };
@@ -80,6 +94,7 @@ function feedOf(store: Store, { log, keyOf }: { log: string; keyOf(number: numbe
         if (changes > 0 && changes + numbers.length > most) break;
         changes += numbers.length;
         end = at;
+        if (isAlone) break;
       }
       return end === undefined ? undefined : { to: end };
     },
@@ -91,6 +106,7 @@ function feedOf(store: Store, { log, keyOf }: { log: string; keyOf(number: numbe
       );
     },
     keyOf: (_lane, { number }) => keyOf(number),
+    keyOfForgotten: (_lane, { number }) => `forgotten${number}`,
     pack: (_webhook, told) => toDelivery({ numbers: told.map(({ number }) => number) }),
     packLost: (_webhook, gap) => toDelivery(gap),
   };
@@ -100,12 +116,19 @@ function feedOf(store: Store, { log, keyOf }: { log: string; keyOf(number: numbe
 export function useEndpoint(): Endpoint {
   const stage = {} as Endpoint;
   let server: Server;
+  let connections: KeptConnections;
   beforeEach(async () => {
+    connections = new KeptConnections();
     const space = await openRedisSpace();
     const secret = makeWebhookSecret('v1');
     const verifier = new Webhook(secret);
     let requests = 0;
     server = createServer((req, res) => void take(req, res));
+    server.on('connection', (socket) => {
+      stage.sockets.all++;
+      stage.sockets.open++;
+      socket.once('close', () => stage.sockets.open--);
+    });
     const take = async (req: IncomingMessage, res: ServerResponse) => {
       const body = (await buffer(req)).toString();
       // The library refuses signatures of another day.
@@ -130,14 +153,18 @@ export function useEndpoint(): Endpoint {
     await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
     const log = `${space.prefix}:log`;
     const deps = (): DeliverDeps => ({
+      known: {},
       ...{
         store: space.store,
-        feed: feedOf(space.store, { log, keyOf: (number) => stage.keyOf(number) }),
+        feed: feedOf(space.store, log, stage),
         owner: ownerOf('process-1'),
         random: () => 0.5,
       },
       counts: silentCounts,
       posted: new PostedRanges(),
+      memory: new ByteBudget(ROOM_BYTES),
+      connections,
+      untilNews: () => sleep(LOOK_AGAIN_MS),
       policy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
       clock: { nowMs: () => stage.nowMs, monotonicMs: () => performance.now() },
       signal: new AbortController().signal,
@@ -149,10 +176,12 @@ export function useEndpoint(): Endpoint {
         received: [] as Received[],
         told: [] as number[],
         receivedWell: 0,
+        sockets: { all: 0, open: 0 },
         nowMs: Date.now(),
         answer: () => 204,
       },
       keyOf: () => 'all',
+      isAlone: false,
       write: async (...numbers: number[]) =>
         void (await space.store.redis.xadd(log, '*', 'n', JSON.stringify(numbers))),
       deliver: (other: Partial<DeliverDeps> = {}) => deliver({ ...deps(), ...other }, 'main', made.id),
@@ -170,6 +199,7 @@ export function useEndpoint(): Endpoint {
     } satisfies Endpoint);
   });
   afterEach(async () => {
+    await connections.close();
     server.closeAllConnections();
     server.close();
     await stage.space.close();

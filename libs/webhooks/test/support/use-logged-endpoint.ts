@@ -7,6 +7,9 @@ import { type DeviceAddress, parseMessageId, type SendTag } from '@gateway/contr
 import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS, type WebhookSettings } from '@gateway/contracts/webhooks/webhook';
 import { parseNetworks } from '@gateway/egress/address-rules';
+import { KeptConnections } from '@gateway/egress/connections/kept-connections';
+import { ByteBudget } from '@gateway/runtime/bytes/byte-budget';
+import { sleep } from '@gateway/runtime/clock';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
@@ -24,6 +27,10 @@ import { useOwnedDevice } from '../../../store/test/support/use-owned-device.js'
 import { ownerOf } from './owner-of.js';
 import { silentCounts } from './silent-counts.js';
 
+/** While a request is under way: no bell is heard here. */
+const LOOK_AGAIN_MS = 100;
+const ROOM_BYTES = 16 * 1024 * 1024;
+
 export interface LoggedEndpoint {
   /** What was taken. */
   events: GatewayEvent[];
@@ -31,11 +38,16 @@ export interface LoggedEndpoint {
   posted: GatewayEvent[];
   /** What all requests are answered with. */
   status: number;
-  refuses(event: GatewayEvent): boolean;
+  /** With 422, or another status; 0: with a reset connection. */
+  refuses(event: GatewayEvent): boolean | number;
   /** Before it answers. */
   take(event: GatewayEvent): Promise<void>;
   /** Of the clock of the deliverer and of what happens, before that of this machine. */
   aheadMs: number;
+  /** For what is posted at a time, of endpoints that are made from then on. */
+  roomBytes: number;
+  /** Of which the deliverer counted the causes. */
+  gaps: string[];
 }
 
 /** A server of this host, to which what happens to sends of a device is told by way of outbox and log; new for each test. */
@@ -43,25 +55,29 @@ export function useLoggedEndpoint() {
   const owned = useOwnedDevice();
   const { address, space, ownership } = owned;
   const stage = {} as LoggedEndpoint;
+  const connections = new KeptConnections();
   let server: Server;
   before(async () => {
     server = createServer(async (req, res) => {
       const event = JSON.parse((await buffer(req)).toString());
       expect(req.headers['webhook-id']).to.equal(event.id);
       await stage.take(event);
-      const answer = stage.refuses(event) ? 422 : stage.status;
-      if (answer < 300) stage.events.push(event);
+      const refused = stage.refuses(event);
+      const answer = refused === false ? stage.status : refused === true ? 422 : refused;
+      if (answer > 0 && answer < 300) stage.events.push(event);
       stage.posted.push(event);
-      res.writeHead(answer).end();
+      if (answer === 0) res.destroy();
+      else res.writeHead(answer).end();
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
   });
-  after(() => {
+  after(async () => {
+    await connections.close();
     server.closeAllConnections();
     server.close();
   });
   beforeEach(async () => {
-    const taken = { events: [], posted: [], status: 200, aheadMs: 0 };
+    const taken = { events: [], posted: [], status: 200, aheadMs: 0, roomBytes: ROOM_BYTES, gaps: [] };
     Object.assign(stage, { ...taken, refuses: () => false, take: async () => {} } satisfies LoggedEndpoint);
     await ensureDevice(space.store, address);
   });
@@ -110,12 +126,16 @@ export function useLoggedEndpoint() {
         ...{ store: space.store, counts: silentCounts, clock, owner: ownerOf('process-1') },
         policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
         ...{ random: () => 0.5, signal: new AbortController().signal, posted: new PostedRanges() },
+        ...{ connections, known: {}, memory: new ByteBudget(stage.roomBytes) },
+        untilNews: () => sleep(LOOK_AGAIN_MS),
       };
-      const feed = logFeed(space.store, 'main', { clock, onGap: () => silentCounts.countGap() });
+      const memory = { passed: new Map(), reads: new Map(), due: new Map() };
+      const onGap = () => void stage.gaps.push('log_gone');
+      const makeFeed = () => logFeed(space.store, 'main', { clock, onGap, memory });
       const tell = async (): Promise<string> => {
         await relay();
         for (;;) {
-          const outcome = await deliver({ ...deps, feed }, 'main', made.id);
+          const outcome = await deliver({ ...deps, feed: makeFeed() }, 'main', made.id);
           if (outcome !== 'more') return outcome;
         }
       };

@@ -2,13 +2,16 @@ import type { EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { outboxChannel } from '@gateway/contracts/redis-keys';
 import { sleep, systemClock } from '@gateway/runtime/clock';
-import { toError } from '@gateway/runtime/errors';
+import { GatewayError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import { closeUnwanted } from '@gateway/store/events/close-unwanted';
-import { listEventWorkspaces, mendEvents } from '@gateway/store/events/open-events';
+import type { Outbox } from '@gateway/store/events/append-events';
+import { listEventWorkspaces, mendEvents, mendHeardEvents } from '@gateway/store/events/open-events';
+import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
-import { boundLog, type Outbox, relayOutbox } from '@gateway/store/events/relay-outbox';
+import { boundLog, relayOutbox } from '@gateway/store/events/relay-outbox';
+import { GapCount } from '@gateway/store/events/tell-missing';
+import { listWorkspaces } from '@gateway/store/workspace/workspaces';
 import type { EventsMetrics } from '../events-metrics.js';
 
 /** What a relay listens with: a connection of its own, as a subscribed one takes no other commands. */
@@ -27,8 +30,10 @@ interface RelayDeps {
   tickMs?: number;
   /** Between two looks at one outbox, so that what comes close together goes together. Default 100 ms. */
   restMs?: number;
-  /** How long what lists have to tell is gathered in an outbox. Default 400 ms. */
+  /** How long what lists have to tell is gathered in an outbox. Default 1 s. */
   gatherMs?: number;
+  /** Until the next look at an outbox that could not be emptied, and twice as long after each further failure, up to eight times. Default 1 s. */
+  againMs?: number;
 }
 
 interface Busy {
@@ -40,7 +45,10 @@ interface Busy {
 
 const TICK_MS = 10_000;
 const REST_MS = 100;
-const GATHER_MS = 400;
+/** As often as webhooks look at lists. */
+const GATHER_MS = 1_000;
+const AGAIN_MS = 1_000;
+const MOST_DOUBLINGS = 3;
 /** Looks around between two in which missing outboxes are made: a minute. */
 const MEND_EVERY = 6;
 
@@ -54,9 +62,16 @@ export class Relay {
   readonly #work = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #looks = 0;
-  #isClosed = false;
+  /** Of the last look around, and those that were heard of since. */
+  #listed = new Set<Workspace>();
+  readonly #stopping = new AbortController();
 
-  private constructor(private readonly deps: RelayDeps) {}
+  readonly #gaps: GapCount;
+  readonly #marks = new Map<string, string>();
+
+  private constructor(private readonly deps: RelayDeps) {
+    this.#gaps = new GapCount(() => deps.metrics.countGap('outbox_full'));
+  }
 
   static async start(deps: RelayDeps): Promise<Relay> {
     const relay = new Relay(deps);
@@ -66,9 +81,13 @@ export class Relay {
     return relay;
   }
 
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
   /** What is under way comes to its end. */
   async stop(): Promise<void> {
-    this.#isClosed = true;
+    this.#stopping.abort();
     clearTimeout(this.#timer);
     this.deps.bells.off('message', this.#hear);
     for (const { hurry } of this.#busy.values()) hurry.abort();
@@ -85,7 +104,7 @@ export class Relay {
   /** The next look comes after this one: while Redis is away none waits behind another. */
   #tick(): void {
     const look = this.#lookAround().finally(() => {
-      if (!this.#isClosed) this.#timer = setTimeout(() => this.#tick(), this.deps.tickMs ?? TICK_MS);
+      if (!this.#isStopped) this.#timer = setTimeout(() => this.#tick(), this.deps.tickMs ?? TICK_MS);
     });
     this.#track(look);
   }
@@ -93,6 +112,8 @@ export class Relay {
   async #lookAround(): Promise<void> {
     const { store, metrics } = this.deps;
     const workspaces = await listEventWorkspaces(store);
+    this.#listed = new Set(workspaces);
+    for (const place of this.#marks.keys()) if (!this.#listed.has(place.split('/')[0]!)) this.#marks.delete(place);
     const full = await findFullOutboxes(store, ...workspaces);
     const nowMs = systemClock.nowMs();
     metrics.waiting.set(full.length);
@@ -101,39 +122,85 @@ export class Relay {
     for (const outbox of full) this.#empty(outbox);
     // What is wrong with one holds up no other.
     for (const workspace of workspaces) await this.#lookAt(workspace, nowMs).catch(this.#fail);
+    if (this.#isTimeToMend) await this.#mendUnlisted();
     this.#looks++;
+  }
+
+  get #isTimeToMend(): boolean {
+    return this.#looks % MEND_EVERY === 0;
+  }
+
+  /** The list lies elsewhere in a Cluster, and a failover there may have lost an entry. */
+  async #mendUnlisted(): Promise<void> {
+    const { store } = this.deps;
+    const unlisted = (await listWorkspaces(store)).filter(({ name }) => !this.#listed.has(name));
+    await Promise.all(unlisted.map(({ name }) => mendEvents(store, name).catch(this.#fail)));
   }
 
   async #lookAt(workspace: Workspace, nowMs: number): Promise<void> {
     const { store } = this.deps;
     await boundLog(store, workspace);
     const isClosed = await closeUnwanted(store, workspace, nowMs);
-    if (!isClosed && this.#looks % MEND_EVERY === 0) await mendEvents(store, workspace);
+    if (!isClosed && this.#isTimeToMend) await mendEvents(store, workspace);
   }
 
   #empty(outbox: Outbox, news: EventClass = 'prompt'): void {
     const place = `${outbox.workspace}/${outbox.shard}`;
     const busy = this.#busy.get(place);
-    if (!busy && !this.#isClosed) this.#track(this.#emptyNow(outbox, place, news));
+    if (!busy && !this.#isStopped) this.#track(this.#emptyNow(outbox, place, news));
     if (!busy || (busy.next && news === 'lists')) return;
     busy.next = news;
     if (news === 'prompt') busy.hurry.abort();
   }
 
   async #emptyNow(outbox: Outbox, place: string, news: EventClass): Promise<void> {
-    const { store, metrics, restMs = REST_MS, gatherMs = GATHER_MS } = this.deps;
+    const { restMs = REST_MS, againMs = AGAIN_MS } = this.deps;
     const self: Busy = { next: news, hurry: new AbortController() };
     this.#busy.set(place, self);
+    let failures = 0;
     try {
-      while (self.next && !this.#isClosed) {
-        if (self.next === 'lists') await sleep(gatherMs, self.hurry.signal).catch(() => {});
-        self.next = undefined;
-        self.hurry = new AbortController();
-        metrics.relayed.inc(await relayOutbox(store, outbox, () => metrics.countGap('outbox_full')));
-        await sleep(restMs);
+      while (self.next && !this.#isStopped) {
+        await this.#gather(self);
+        const relayed = await this.#relay(outbox, self);
+        await this.#noteHeard(outbox).catch(this.#fail);
+        failures = relayed === 'failed' ? failures + 1 : 0;
+        // What was not trimmed lets nothing ring that comes behind it.
+        if (relayed !== 'relayed') self.next = 'prompt';
+        const afterFailureMs = againMs * 2 ** Math.min(Math.max(failures - 1, 0), MOST_DOUBLINGS);
+        await sleep(relayed === 'relayed' ? restMs : afterFailureMs, this.#stopping.signal).catch(() => {});
       }
     } finally {
       this.#busy.delete(place);
+    }
+  }
+
+  /** More of the same, if that may wait. */
+  async #gather(busy: Busy): Promise<void> {
+    const mayWait = busy.next !== 'prompt' && !this.#isStopped;
+    if (mayWait) await sleep(this.deps.gatherMs ?? GATHER_MS, busy.hurry.signal).catch(() => {});
+    busy.next = undefined;
+    busy.hurry = new AbortController();
+  }
+
+  /** Where a bell rings someone wants events, or wanted them: no look around sees what is not on the list. */
+  async #noteHeard({ workspace }: Outbox): Promise<void> {
+    if (this.#listed.has(workspace)) return;
+    this.#listed.add(workspace);
+    await mendHeardEvents(this.deps.store, workspace);
+  }
+
+  async #relay(outbox: Outbox, busy: Busy): Promise<'relayed' | 'not_confirmed' | 'failed'> {
+    const { store, metrics } = this.deps;
+    try {
+      await relayOutbox(store, outbox, {
+        ...{ gaps: this.#gaps, marks: this.#marks },
+        onAppended: (entries) => metrics.relayed.inc(entries),
+        rest: () => this.#gather(busy),
+      });
+      return 'relayed';
+    } catch (thrown) {
+      this.#fail(thrown);
+      return thrown instanceof GatewayError && thrown.code === 'not_confirmed' ? 'not_confirmed' : 'failed';
     }
   }
 

@@ -1,0 +1,153 @@
+import { compareCursors, parseCursor } from '@gateway/contracts/events/cursor';
+import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
+import type { LaneClaim, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
+import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked';
+import type { FeedRange, Told, ToldWebhook } from './feed.js';
+import { tellsChanges } from './look-ahead.js';
+import { type PostedTold, postTold } from './post-told.js';
+import type { Work } from './work.js';
+
+/** One lane. `source`: how it is read; a request that is replayed as it was is read as then. */
+export interface LaneWork extends Work {
+  webhook: ToldWebhook;
+  lane: TellLane;
+  source: TellLane;
+}
+
+export function inLane({ deps, webhook, taken }: Work, lane: TellLane): LaneWork {
+  const { replay } = taken;
+  if (lane !== 'replay' || !replay) return { deps, webhook, taken, lane, source: lane };
+  const { times } = 'request' in replay ? replay.request : replay;
+  const source = 'request' in replay ? replay.request.lane : lane;
+  return { deps, webhook: times ? { ...webhook, times } : webhook, taken, lane, source };
+}
+
+/** Where the next request ends; that of a replay at the end of it. */
+export async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, range: FeedRange) {
+  const { asked } = taken.lanes[lane];
+  const found = await deps.feed.findEnd(webhook, source, { ...range, asked });
+  if (lane !== 'replay' || !taken.replay) return found;
+  // What happened then may have come into the log much later: it is over where nothing more is in the log.
+  if (!('request' in taken.replay) && taken.replay.times) return found === 'later' ? undefined : found;
+  const last = 'request' in taken.replay ? taken.replay.request.to : taken.replay.to;
+  if (compareCursors(range.after, last) >= 0) return undefined;
+  return typeof found !== 'object' || compareCursors(found.to, last) > 0 ? { to: last } : found;
+}
+
+/** What asks for other types later is told the rest of an entry by what was asked for until there. */
+export function moveTo({ webhook }: LaneWork, state: LaneState, to: string): LaneState {
+  const { asked: former, ...rest } = state;
+  const { entry, offset } = parseCursor(to)!;
+  if (offset === 0) return { ...rest, cursor: to };
+  const types = webhook.settings.types.filter(tellsChanges);
+  const passed = (former ?? []).filter((part) => parseCursor(part.to)!.entry === entry);
+  if (passed.at(-1)?.types.join() === types.join()) passed.pop();
+  return { ...rest, cursor: to, asked: [...passed, { to, types }] };
+}
+
+export const placeOf = ({ taken: { workspace, id }, lane }: LaneWork, after: string) =>
+  `${workspace}/${id}/${lane}/${after}`;
+
+/** Events of those for whom something is put aside. */
+export async function whatFollows(work: LaneWork, told: readonly Told[]): Promise<Told[]> {
+  const { deps, taken, source } = work;
+  const parked = await findParkedKeys(deps.store, taken, keysOf(work, told));
+  return told.filter((each) => parked.has(deps.feed.keyOf(source, each)));
+}
+
+export const isTogether = (told: readonly Told[]): boolean => told[0]?.parks.device !== undefined;
+
+/** What was claimed to be told together has something else in it since a send is gone: that there is a gap. */
+export function firstRequest(told: Told[]): Told[] {
+  const areRows = isTogether(told);
+  const end = told.findIndex(({ parks }) => (parks.device !== undefined) !== areRows);
+  return end === -1 ? told : told.slice(0, end);
+}
+
+/** What of a claim is one request, and what is told after it. */
+export interface Part {
+  told: readonly Told[];
+  left: readonly Told[];
+}
+
+/** Whoever is left out by name has more of the claim coming: it was one request when it was claimed. */
+export function parkRest(work: LaneWork, told: readonly Told[], left: readonly Told[]): ParkedChange[] {
+  if (left.length === 0) return [];
+  const keys = new Set(keysOf(work, told));
+  return parkAll(
+    work,
+    left.filter((each) => keys.has(work.deps.feed.keyOf(work.source, each))),
+  );
+}
+
+/** Then a place in the log says how far one is; otherwise whom they are about. */
+export function endsBefore({ told, left }: Part): boolean {
+  const end = told.at(-1)!.to;
+  return left.every(({ to }) => compareCursors(to, end) > 0);
+}
+
+/** What is posted first of a claim: changes that are more than the endpoint takes are told in parts. */
+export function partOf(
+  work: LaneWork,
+  { most = WEBHOOK_LIMITS.maxChanges }: Pick<LaneClaim, 'most'>,
+  told: Told[],
+): Told[] {
+  const first = firstRequest(told);
+  if (!isTogether(first) || first.length <= most) return first;
+  const end = first.findIndex(({ to }, i) => to === first[most]!.to && to !== first[i - 1]?.to);
+  return end > 0 ? first.slice(0, end) : ofFirstPeople(work, first, most);
+}
+
+/** All that is about the first ones: what is told is remembered by whom it is about. It is more than `most` only where it is about one. */
+function ofFirstPeople({ deps, source }: LaneWork, told: Told[], most: number): Told[] {
+  const counts = new Map<string, number>();
+  for (const each of told) {
+    const key = deps.feed.keyOf(source, each);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  const chosen = new Set<string>();
+  let left = most;
+  for (const [key, count] of counts) {
+    left -= count;
+    if (left < 0 && chosen.size > 0) break;
+    chosen.add(key);
+  }
+  return told.filter((each) => chosen.has(deps.feed.keyOf(source, each)));
+}
+
+export function postIn(work: LaneWork, told: readonly Told[]): Promise<PostedTold | undefined> {
+  const { deps, lane, source } = work;
+  return postTold(work, told, {
+    keyOf: (each) => deps.feed.keyOf(source, each),
+    onTaken: (lateMs) => lane !== 'replay' && deps.counts.observeTold(lane, lateMs),
+  });
+}
+
+export async function toldBy(work: LaneWork, claim: LaneClaim): Promise<Told[]> {
+  const { cursor, asked } = work.taken.lanes[work.lane];
+  const told = await work.deps.feed.read(work.webhook, work.source, { after: cursor, to: claim.to, asked });
+  return leaveOut(work, { told, without: claim.without });
+}
+
+export function leaveOut(
+  { deps, source }: LaneWork,
+  { told, without }: { told: Told[]; without: readonly string[] | undefined },
+): Told[] {
+  if (!without || without.length === 0) return told;
+  const keys = new Set(without);
+  return told.filter((each) => !keys.has(deps.feed.keyOf(source, each)));
+}
+
+/** The keys of what a claim leaves out, and those that it has once a person is forgotten. */
+export function namesOf(work: LaneWork, told: readonly Told[]): string[] {
+  const { deps, source } = work;
+  return [...new Set([...keysOf(work, told), ...told.map((each) => deps.feed.keyOfForgotten(source, each))])];
+}
+
+export function keysOf({ deps, source }: LaneWork, told: readonly Told[]): string[] {
+  return [...new Set(told.map((each) => deps.feed.keyOf(source, each)))];
+}
+
+export function parkAll({ deps, source }: LaneWork, told: readonly Told[]): ParkedChange[] {
+  return told.map((each) => ({ what: 'add', key: deps.feed.keyOf(source, each), event: each.parks }));
+}

@@ -1,0 +1,304 @@
+import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
+import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
+import type { LaneClaim, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
+import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked';
+import type { Told } from './feed.js';
+import {
+  endsBefore,
+  findEnd,
+  firstRequest,
+  inLane,
+  isTogether,
+  keysOf,
+  type LaneWork,
+  leaveOut,
+  moveTo,
+  namesOf,
+  type Part,
+  parkAll,
+  parkRest,
+  partOf,
+  placeOf,
+  postIn,
+  toldBy,
+  whatFollows,
+} from './lane-work.js';
+import { wholeOf, withLead } from './parked-wholes.js';
+import { type PostedTold, wasAllTaken } from './post-told.js';
+import { type LaneOutcome, MANY_FAILURES, TOO_LARGE, type Work, wasRefused } from './work.js';
+
+/**
+ * What failed three times may be what no server likes, or the server may be out of order: then what comes behind it is posted, a probe. If
+ * that, or anything else, is taken, the claim is put aside (parked), with all that follows for its recipients, and the lane goes on.
+ * A request that had no answer may have been taken all the same: it is told again as it was, or not at all; never in parts, which
+ * would have other ids.
+ */
+
+/** Without waiting. */
+const EARLY_PROBES = 3;
+/** A probe is looked for in so many requests behind the one that fails. */
+const PROBE_REQUESTS = 20;
+/** And in so many entries of the log that tell it nothing. */
+const PROBE_ENTRIES = 40_000;
+/** So many events behind it are tried in turn: the next ones may be such, too. */
+const TRIED_IN_TURN = 5;
+
+const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
+
+const hasFailedOften = ({ refusals, silences = 0 }: LaneClaim): boolean =>
+  refusals >= MANY_FAILURES || silences >= MANY_FAILURES;
+
+/** It was answered too seldom to say that it is refused. */
+const isSilent = ({ refusals }: LaneClaim): boolean => refusals < MANY_FAILURES;
+
+export const isStuck = ({ webhook }: Work, claim: LaneClaim): boolean =>
+  hasFailedOften(claim) && webhook.settings.order !== 'strict';
+
+/** The first probes wait for no clock: they are not about the endpoint. */
+export const mayProbeEarly = ({ claim }: LaneState): boolean =>
+  claim !== undefined && hasFailedOften(claim) && (claim.probes ?? 0) < EARLY_PROBES && !claim.probe;
+
+export function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
+  const work = inLane(given, lane);
+  const state = work.taken.lanes[lane];
+  if (!state.claim || !isStuck(work, state.claim) || !mayProbeEarly(state)) return Promise.resolve('quiet');
+  return probe(work, state.claim, { isEarly: true });
+}
+
+/** `quiet`: it is to be posted again itself. In turn with a probe, so that neither waits for long when the endpoint is back. */
+export async function passStuck(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
+  // Something else was taken since.
+  if (!work.taken.breaker.failures) return park(work, claim);
+  return (claim.probes ?? 0) < failuresOf(claim) ? probe(work, claim) : 'quiet';
+}
+
+/** A lane, and what is put aside from it. */
+export interface Next {
+  state: LaneState;
+  changes: ParkedChange[];
+}
+
+interface Trial {
+  claim: LaneClaim;
+  probe: Probe;
+  isEarly: boolean;
+}
+
+/** `quiet`: there is nothing to try it with. */
+async function probe(
+  work: LaneWork,
+  claim: LaneClaim,
+  { isEarly = false }: { isEarly?: boolean } = {},
+): Promise<LaneOutcome> {
+  const { deps, taken, lane } = work;
+  const found = claim.probe ?? (await findProbe(work, claim));
+  if (!found) return 'quiet';
+  const state = { ...taken.lanes[lane], claim: { ...claim, probe: found } };
+  const nowMs = deps.clock.nowMs();
+  if (!claim.probe && !(await claimDelivery(deps.store, taken, { lane, state, nowMs }))) return 'taken';
+  if ('to' in found && found.without?.length === 0) deps.posted.note(placeOf(work, claim.to), found.to);
+  return postProbe(work, { claim: state.claim, probe: found, isEarly });
+}
+
+async function postProbe(work: LaneWork, trial: Trial): Promise<LaneOutcome> {
+  const { deps, taken, lane } = work;
+  const { told: all, failed, passed } = await splitBy(work, trial);
+  const told = firstRequest(all);
+  if (told.length === 0) {
+    const write = { lane, state: unproven(work, trial), nowMs: deps.clock.nowMs() };
+    return (await claimDelivery(deps.store, taken, write)) ? 'quiet' : 'taken';
+  }
+  const answered = await postIn(work, told);
+  if (!answered) return 'taken';
+  const split = { told, failed, passed: [...passed, ...all.slice(told.length)] };
+  return settleProbe(work, trial, { split, answered });
+}
+
+async function settleProbe(
+  work: LaneWork,
+  trial: Trial,
+  { split, answered }: { split: Split; answered: PostedTold },
+): Promise<LaneOutcome> {
+  const { deps, taken, lane, source } = work;
+  const { claim, probe, isEarly } = trial;
+  const isTaken = wasAllTaken(answered, split.told);
+  // Of one that failed it would say whom all requests behind the claim are about, in each attempt of an outage.
+  const range = 'to' in probe && isTaken && { ...probe, lane: source, after: claim.to };
+  const attempt = { ...answered.attempt, ...(range && { range }) };
+  const isRefused = wasRefused(answered);
+  const next = isTaken
+    ? await proven(work, trial, split)
+    : answered.takenTold.length > 0
+      ? await proven(work, trial, withLeft(split, answered))
+      : {
+          state:
+            !isRefused && isTogether(split.told) ? open(work, trial) : smaller(unproven(work, trial), split, attempt),
+        };
+  const outcome = isEarly && isRefused ? undefined : answered.outcome;
+  const write = { lane, ...next, nowMs: answered.nowMs };
+  if (!(await settleDelivery(deps.store, taken, write, { attempt, outcome }))) return 'taken';
+  return isTaken ? 'more' : 'waiting';
+}
+
+/** It was one request when it was chosen, and is several since other types are asked for: what is not taken is put aside. */
+function withLeft({ told, failed, passed }: Split, { takenTold }: PostedTold): Split {
+  return { told: takenTold, failed, passed: [...told.filter((each) => !takenTold.includes(each)), ...passed] };
+}
+
+async function proven(work: LaneWork, { claim, probe }: Trial, split: Split): Promise<Next> {
+  const { claim: _, ...state } = work.taken.lanes[work.lane];
+  const to = 'to' in probe ? probe.to : claim.to;
+  return { state: moveTo(work, state, to), changes: await parkOthers(work, claim, split) };
+}
+
+/** What may have been taken comes again as it was; an event that is told alone always does. */
+function open({ taken, lane }: LaneWork, { claim, isEarly }: Trial) {
+  const probes = isEarly ? (claim.probes ?? 0) + 1 : failuresOf(claim);
+  return { ...taken.lanes[lane], claim: { ...claim, probes } };
+}
+
+function unproven(work: LaneWork, trial: Trial): LaneState {
+  const { claim, ...state } = open(work, trial);
+  const { probe: _, ...unprobed } = claim;
+  return { ...state, claim: unprobed };
+}
+
+/** The next one may be taken where this was too large. */
+function smaller(state: LaneState, { told }: Split, { status }: WebhookAttempt): LaneState {
+  const isTooLarge = status === TOO_LARGE && told.length > 1 && isTogether(told);
+  return isTooLarge ? { ...state, most: Math.floor(told.length / 2) } : state;
+}
+
+interface Split {
+  /** What is posted as a probe. */
+  told: Told[];
+  /** What else is claimed: it is put aside if that is taken. */
+  failed: Told[];
+  /** And so is this, which is among what comes behind the claim. */
+  passed: Told[];
+}
+
+async function splitBy(work: LaneWork, { claim, probe }: Pick<Trial, 'claim' | 'probe'>): Promise<Split> {
+  const { deps, webhook, source } = work;
+  const failed = await toldBy(work, claim);
+  if ('only' in probe) {
+    const isOnly = (each: Told) => deps.feed.keyOf(source, each) === probe.only;
+    return { told: failed.filter(isOnly), failed: failed.filter((each) => !isOnly(each)), passed: [] };
+  }
+  const { asked } = work.taken.lanes[work.lane];
+  const read = await deps.feed.read(webhook, source, { after: claim.to, to: probe.to, asked });
+  const told = leaveOut(work, { told: read, without: probe.without });
+  return { told, failed, passed: read.filter((each) => !told.includes(each)) };
+}
+
+async function parkOthers(
+  work: LaneWork,
+  claim: LaneClaim,
+  { failed, passed }: Omit<Split, 'told'>,
+): Promise<ParkedChange[]> {
+  return [...parkAll(work, failed), ...(await keepWhole(work, claim, failed)), ...parkAll(work, passed)];
+}
+
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
+/** The place of each is far from those of the others, however many are picked. */
+function pickFar(keys: readonly string[], number: number): string {
+  return keys[Math.floor((((number + 1) * GOLDEN_RATIO) % 1) * keys.length)]!;
+}
+
+/**
+ * The next request in which something is not about those that the failed one is about, or for whom something is put aside. If nothing
+ * has come behind it, or that was refused just now, some recipient of the refused one, far from the former.
+ */
+async function findProbe(work: LaneWork, claim: LaneClaim): Promise<Probe | undefined> {
+  const { deps, webhook, taken, lane, source } = work;
+  const refused = keysOf(work, await toldBy(work, claim));
+  const { probes = 0 } = claim;
+  const inside = refused.length > 1 && !isSilent(claim) ? { only: pickFar(refused, probes) } : undefined;
+  if (probes > 0 && probes < EARLY_PROBES && inside) return inside;
+  const without = new Set<string>();
+  let left = probes % TRIED_IN_TURN;
+  const isLeftOut = (each: Told) => without.has(deps.feed.keyOf(source, each));
+  // Not what is told itself: what people wrote may be long.
+  const seen: { key: string; names: string[] }[] = [];
+  let last: Probe | undefined;
+  const place = `${placeOf(work, claim.to)}/${webhook.revision}`;
+  let { to: after, entries } = deps.posted.passed(place) ?? { to: claim.to, entries: 0 };
+  for (let request = 0; request < PROBE_REQUESTS && entries < PROBE_ENTRIES; request++) {
+    const found = await findEnd(work, { after, most: taken.lanes[lane].most ?? WEBHOOK_LIMITS.maxChanges });
+    if (typeof found !== 'object') break;
+    const { to } = found;
+    const told = await deps.feed.read(webhook, source, { after, to, asked: taken.lanes[lane].asked });
+    entries += found.entries ?? 0;
+    if (told.length === 0 && seen.length === 0) deps.posted.notePassed(place, { to, entries });
+    const following = taken.hasParked ? await whatFollows(work, told) : [];
+    const kept = new Set([...refused, ...keysOf(work, following)]);
+    const keys = keysOf(work, told);
+    for (const key of keys) if (kept.has(key)) without.add(key);
+    seen.push(...told.map((each) => ({ key: deps.feed.keyOf(source, each), names: namesOf(work, [each]) })));
+    after = to;
+    if (told.every(isLeftOut)) continue;
+    const names = seen.flatMap((each) => (without.has(each.key) ? each.names : []));
+    last = { to, without: [...new Set(names)] };
+    if (left-- === 0 || isTogether(told)) break;
+    for (const key of keys) without.add(key);
+  }
+  return last ?? inside;
+}
+
+/** The claim is put aside, and the lane goes on behind it. What was posted as a probe may have been taken, and comes again as it was. */
+async function park(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
+  const { deps, taken, lane } = work;
+  const { probe } = claim;
+  const split = probe ? await splitBy(work, { claim, probe }) : { failed: await toldBy(work, claim), passed: [] };
+  const changes = await parkOthers(work, claim, split);
+  const { claim: _, ...former } = taken.lanes[lane];
+  const without = [...(claim.without ?? []), ...namesOf(work, split.failed)];
+  const state: LaneState =
+    probe && 'only' in probe
+      ? { ...former, claim: { to: claim.to, without, refusals: 0 } }
+      : behind(work, former, claim);
+  const write = { lane, state, changes, nowMs: deps.clock.nowMs() };
+  return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
+}
+
+/** When the claim was taken. */
+export async function goOn(work: LaneWork, claim: LaneClaim): Promise<Next> {
+  const { claim: _, ...former } = work.taken.lanes[work.lane];
+  const { probe } = claim;
+  const passed = probe ? (await splitBy(work, { claim, probe })).passed : [];
+  return { state: behind(work, former, claim), changes: parkAll(work, passed) };
+}
+
+/** When only a part of it was. */
+export function goOnWithin(work: LaneWork, claim: LaneClaim, part: Part): Next {
+  const state = work.taken.lanes[work.lane];
+  const { silences: _silences, probes: _probes, notBeforeMs: _notBeforeMs, ...rest } = claim;
+  if (endsBefore(part)) {
+    const claim = { ...rest, refusals: 0 };
+    return { state: moveTo(work, { ...state, claim }, part.told.at(-1)!.to), changes: [] };
+  }
+  const without = [...(claim.without ?? []), ...namesOf(work, part.told)];
+  return {
+    state: { ...state, claim: { ...rest, without, refusals: 0 } },
+    changes: parkRest(work, part.told, part.left),
+  };
+}
+
+function behind(work: LaneWork, former: LaneState, { to, probe }: LaneClaim): LaneState {
+  return { ...moveTo(work, former, to), ...(probe && 'to' in probe && { claim: { ...probe, refusals: 0 } }) };
+}
+
+/** Of those for whom something is put aside already it comes behind that. */
+async function keepWhole(work: LaneWork, claim: LaneClaim, told: Told[]): Promise<ParkedChange[]> {
+  const { deps, webhook, taken, source } = work;
+  if (!isSilent(claim) || !isTogether(told)) return [];
+  const posted = partOf(work, claim, told);
+  const parked = await findParkedKeys(deps.store, taken, keysOf(work, posted));
+  const keyed = posted.map((each) => deps.feed.keyOf(source, each));
+  const { id } = await deps.feed.pack(webhook, posted);
+  const clock = { nextAttemptMs: deps.clock.nowMs() };
+  const wholes = wholeOf(id, keyed).filter(([key]) => !parked.has(key));
+  const clocks = withLead(wholes.map(([key, whole]) => [key, { ...clock, whole }]));
+  return clocks.map(([key, clock]) => ({ what: 'wait', key, clock }));
+}

@@ -1,0 +1,54 @@
+import { forgetRecipient } from '@gateway/store/sends/change-send';
+import { expect } from 'chai';
+import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
+
+const PEOPLE = Array.from({ length: 20 }, (_, i) => `49151123${String(40_000 + i)}`);
+const FORGOTTEN = PEOPLE[7]!;
+
+describe('a person who is forgotten', () => {
+  const { space, address, stage, create, accept, record, rows } = useLoggedEndpoint();
+  const wait = async (run: () => Promise<string>, seconds: number) => {
+    for (let second = 0; second < seconds; second += 5) {
+      stage.aheadMs += 5_000;
+      await run();
+    }
+  };
+
+  it('is told of once where what concerned them waits behind what is put aside, and the rest is under way', async () => {
+    const run = await create({ gatherSeconds: 1, types: ['messages.updated'] });
+    const first = await accept(PEOPLE);
+    stage.refuses = ({ data }) => JSON.stringify(data).includes(FORGOTTEN);
+    await record(first, 'acked', 0, 20);
+    await wait(run, 60);
+    const second = await accept(PEOPLE);
+    await record(second, 'acked', 0, 20);
+    stage.status = 500;
+    await wait(run, 5);
+    const before = rows().flat().length;
+    for (const tag of [first, second]) {
+      expect(await forgetRecipient(space.store, address, tag, FORGOTTEN)).to.equal(1);
+    }
+    stage.status = 200;
+    await wait(run, 1_200);
+    const told = rows().flat();
+    expect(before).to.equal(19);
+    expect(told).to.have.length(40);
+    expect(new Set(told.map(({ id }) => id)).size).to.equal(40);
+    expect(told.filter(({ to }) => to === null)).to.have.length(2);
+  });
+
+  it('is told of once where several are told at a time, and others were not taken', async () => {
+    const run = await create({ types: ['message.sent'], concurrency: 4 });
+    const tag = await accept(PEOPLE);
+    stage.refuses = ({ data }) => data.index === 12;
+    await record(tag, 'acked', 0, 20);
+    await run();
+    expect(stage.events.map(({ data }) => data.to)).to.include(FORGOTTEN);
+    expect(await forgetRecipient(space.store, address, tag, FORGOTTEN)).to.equal(1);
+    stage.refuses = () => false;
+    await wait(run, 60);
+    expect(stage.events.map(({ data }) => data.index).sort((one, other) => Number(one) - Number(other))).to.deep.equal([
+      ...PEOPLE.keys(),
+    ]);
+  });
+});

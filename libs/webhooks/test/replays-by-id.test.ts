@@ -1,0 +1,159 @@
+import type { ChangeData } from '@gateway/contracts/events/events';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
+import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
+import { expect } from 'chai';
+import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
+
+const SOME_MS = 60_000;
+
+describe('events that are told to a webhook once more, by their ids', () => {
+  const logged = useLoggedEndpoint();
+  const { space, stage, address, ownership } = logged;
+  const people = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `44770090${10_000 + from + i}`);
+  const replay = (id: string, ids: readonly string[]) =>
+    replayWebhook(space.store, { workspace: 'main', id }, { ids }, Date.now());
+  /** As after 200 further requests. */
+  const forgetRequests = async (id: string) => {
+    const { webhookAttempts, webhookAttemptTimes } = workspaceKeys(space.store.space, 'main');
+    await space.store.redis.del(webhookAttempts(id), webhookAttemptTimes(id));
+  };
+  const receive = (platformId: string) =>
+    recordReceived(space.store, ownership, {
+      ...{ message: { platformId, jid: '491700000041@s.whatsapp.net', text: 'hello' }, nowMs: Date.now() },
+    });
+  const texts = () => stage.events.map((event) => JSON.stringify(event));
+
+  it('are all requests of `/deliveries`, also where several are made at a time', async () => {
+    const tell = await logged.create({ types: ['message.sent'], concurrency: 5 });
+    const tag = await logged.accept(people(8));
+    await logged.record(tag, 'acked', 0, 8);
+    await tell();
+    const first = texts();
+    const attempts = await listAttempts(space.store, 'main', tell.id, 200);
+    const ids = attempts.map(({ webhookId }) => webhookId).filter((id) => id !== 'evt_0');
+    expect(ids, 'each once').to.have.members(stage.events.map(({ id }) => id));
+    expect(await replay(tell.id, ids)).to.deep.equal({ unknown: [] });
+    await tell();
+    expect(texts().slice(8), 'the same bytes').to.have.members(first);
+  });
+
+  it('are none of which `/deliveries` says nothing, also where others were refused meanwhile', async () => {
+    const tell = await logged.create({ types: ['message.sent'], concurrency: 3 });
+    stage.refuses = ({ data }) => [2, 5].includes(Number(data.index));
+    const tag = await logged.accept(people(8));
+    await logged.record(tag, 'acked', 0, 8);
+    await tell();
+    const attempts = await listAttempts(space.store, 'main', tell.id, 200);
+    const known = attempts
+      .map(({ webhookId, status }) => `${webhookId} ${status}`)
+      .filter((each) => each !== 'evt_0 200');
+    const taken = new Set(stage.events.map(({ id }) => id));
+    expect(known).to.have.members(stage.posted.map(({ id }) => `${id} ${taken.has(id) ? 200 : 422}`));
+  });
+
+  it('are single events that were told long ago, the same bytes', async () => {
+    const tell = await logged.create();
+    const tag = await logged.accept(people(2));
+    await logged.record(tag, 'acked', 0, 2);
+    for (const each of ['3A.1', '3A.2']) await receive(each);
+    for (const event of ['delivered', 'read'] as const) await logged.record(tag, event, 0, 2);
+    await tell();
+    await forgetRequests(tell.id);
+    const wanted = stage.events.filter(({ type }) => type !== 'messages.updated');
+    expect(wanted.map(({ type }) => type)).to.include.members(['message.received', 'send.finished']);
+    const told = stage.events.length;
+    expect(
+      await replay(
+        tell.id,
+        wanted.map(({ id }) => id),
+      ),
+    ).to.deep.equal({ unknown: [] });
+    await tell();
+    expect(texts().slice(told)).to.deep.equal(wanted.map((event) => JSON.stringify(event)));
+  });
+
+  it('are single changes of those that were told together, each alone', async () => {
+    const tell = await logged.create({ gatherSeconds: 1 });
+    const tag = await logged.accept(people(600));
+    await logged.record(tag, 'acked', 0, 600);
+    stage.aheadMs = SOME_MS;
+    await tell();
+    const rows = logged.rows().flat();
+    expect(rows).to.have.length(600);
+    const wanted = [rows[0]!, rows[517]!, rows[599]!];
+    stage.events.length = 0;
+    expect(
+      await replay(
+        tell.id,
+        wanted.map(({ id }) => id),
+      ),
+    ).to.deep.equal({ unknown: [] });
+    await tell();
+    expect(stage.events.map(({ data }) => data.changes as ChangeData[])).to.deep.equal(wanted.map((row) => [row]));
+  });
+
+  it('are changes that are told alone as well, alone', async () => {
+    const tell = await logged.create({ types: ['messages.updated', 'message.sent'] });
+    const tag = await logged.accept(people(3));
+    await logged.record(tag, 'acked', 0, 3);
+    await tell();
+    await forgetRequests(tell.id);
+    const [first, , third] = stage.events.filter(({ type }) => type === 'message.sent');
+    stage.events.length = 0;
+    expect(await replay(tell.id, [third!.id, first!.id])).to.deep.equal({ unknown: [] });
+    await tell();
+    expect(stage.events).to.deep.equal([third, first]);
+  });
+
+  it('are none that the endpoint does not ask for, that did not happen, or are no events', async () => {
+    const tell = await logged.create({ types: ['message.sent'], devices: [address.device] });
+    const other = await logged.useDevice('b');
+    const all = await logged.create({ types: ['message.sent', 'message.received'] });
+    const tags = [await logged.accept(people(1)), await other.accept(people(1))];
+    await logged.record(tags[0]!, 'acked', 0, 1);
+    await other.record(tags[1]!, 'acked', 0, 1);
+    await receive('3A1');
+    await all();
+    const ids = stage.events.map(({ id }) => id);
+    expect(ids).to.have.length(3);
+    await tell();
+    await forgetRequests(tell.id);
+    const own = stage.events.find(({ type, device }) => type === 'message.sent' && device === address.device)!.id;
+    const others = [
+      ...ids.filter((id) => id !== own),
+      own.replace('_sent', '_read'),
+      'evt_none',
+      `evt_${'a'.repeat(32)}`,
+    ];
+    expect(await replay(tell.id, [own, ...others])).to.deep.equal({ unknown: others });
+  });
+
+  it('are looked for among so many entries for all ids of a request together', async () => {
+    const tell = await logged.create();
+    const { eventLog } = workspaceKeys(space.store.space, 'main');
+    const filler = Buffer.from([1, 0, 0, 0, 0, 0, 0, 1, 0]);
+    const since = Date.now();
+    const pipeline = space.store.redis.pipeline();
+    for (let n = 0; n < 12_000; n++) pipeline.xadd(eventLog, `${since - SOME_MS + 1_000}-${n + 1}`, 'e', filler);
+    await pipeline.exec();
+    await receive('3A1');
+    await tell();
+    await forgetRequests(tell.id);
+    const { id } = stage.events.find(({ type }) => type === 'message.received')!;
+    const none = Array.from({ length: 99 }, (_, n) => `evt_main_${since - SOME_MS - n}_connected`);
+    let read = 0;
+    const redis = new Proxy(space.store.redis, {
+      get(target, name) {
+        if (name === 'xrangeBuffer') read += 1;
+        const value = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const place = { workspace: 'main', id: tell.id };
+    const found = await replayWebhook({ ...space.store, redis }, place, { ids: [...none, id] }, Date.now());
+    expect(found).to.deep.equal({ unknown: none });
+    expect(read, 'reads of 500 entries').to.be.within(100, 130);
+  });
+});

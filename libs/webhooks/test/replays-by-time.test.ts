@@ -1,0 +1,89 @@
+import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
+import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
+import { expect } from 'chai';
+import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+describe('what happened in a time, told to a webhook once more', () => {
+  const logged = useLoggedEndpoint();
+  const { space, stage } = logged;
+  let people = 0;
+  const replay = (id: string, afterMs: number, beforeMs: number) =>
+    replayWebhook(space.store, { workspace: 'main', id }, { afterMs, beforeMs }, Date.now());
+  /** One change, so long ago; when, as its event says. */
+  const letHappen = async (agoMs: number): Promise<number> => {
+    stage.aheadMs = -agoMs;
+    const tag = await logged.accept([`4477009${String(10_000 + people++)}`]);
+    const nowMs = Date.now() - agoMs;
+    await logged.record(tag, 'acked', 0, 1);
+    stage.aheadMs = 0;
+    return nowMs;
+  };
+  const numbersOf = (events: readonly GatewayEvent[]) =>
+    events.flatMap(({ data }) => (data.changes as ChangeData[] | undefined)?.map(({ to }) => to) ?? []);
+
+  it('is what happened then, however late it came into the log, and nothing that came into it then', async () => {
+    const tell = await logged.create();
+    await letHappen(0);
+    await logged.relay();
+    await letHappen(3 * HOUR_MS);
+    const fromMs = await letHappen(HOUR_MS);
+    await letHappen(HOUR_MS - MINUTE_MS);
+    await tell();
+    const told = numbersOf(stage.events);
+    expect(told).to.have.length(4);
+    stage.events.length = 0;
+    const around = [fromMs - MINUTE_MS, fromMs + 2 * MINUTE_MS] as const;
+    expect(await replay(tell.id, ...around)).to.deep.equal({ unknown: [] });
+    await letHappen(0);
+    await logged.relay();
+    expect(await replay(tell.id, ...around), 'the same again').to.deep.equal({ unknown: [] });
+    await tell();
+    expect(numbersOf(stage.events).filter((to) => told.includes(to))).to.deep.equal(told.slice(2));
+    const [{ timestamp }] = stage.events.filter((event) => numbersOf([event]).includes(told[2]!)) as [GatewayEvent];
+    stage.events.length = 0;
+    await replay(tell.id, Date.parse(timestamp), Date.parse(timestamp) + 1);
+    await replay(tell.id, Date.parse(timestamp) - MINUTE_MS, Date.parse(timestamp));
+    await tell();
+    expect(numbersOf(stage.events), 'to the millisecond').to.deep.equal([told[2]]);
+  });
+
+  it('comes as a request that can be told again as it was', async () => {
+    const tell = await logged.create();
+    await letHappen(2 * HOUR_MS);
+    const fromMs = await letHappen(HOUR_MS);
+    await letHappen(2 * HOUR_MS);
+    await letHappen(HOUR_MS - 1_000);
+    await tell();
+    stage.events.length = 0;
+    await replay(tell.id, fromMs - MINUTE_MS, fromMs + MINUTE_MS);
+    await tell();
+    const requests = stage.events.map(({ id }) => id);
+    const attempts = await listAttempts(space.store, 'main', tell.id, requests.length);
+    expect(attempts.map(({ webhookId }) => webhookId)).to.have.members(requests);
+    const again = await replayWebhook(space.store, { workspace: 'main', id: tell.id }, { ids: requests }, Date.now());
+    expect(again).to.deep.equal({ unknown: [] });
+    await tell();
+    const bodies = stage.events.map((event) => JSON.stringify(event));
+    expect(bodies.slice(requests.length)).to.have.members(bodies.slice(0, requests.length));
+  });
+
+  it('is in order, while what happens meanwhile is told at once', async () => {
+    const tell = await logged.create();
+    const fromMs = await letHappen(HOUR_MS);
+    for (let n = 4; n > 0; n--) await letHappen(n * MINUTE_MS);
+    await tell();
+    const told = numbersOf(stage.events);
+    stage.events.length = 0;
+    await replay(tell.id, fromMs + MINUTE_MS, Date.now() - MINUTE_MS / 2);
+    await letHappen(0);
+    await tell();
+    const again = numbersOf(stage.events);
+    expect(again.filter((to) => told.includes(to))).to.deep.equal(told.slice(1));
+    const fresh = again.findIndex((to) => !told.includes(to));
+    expect(fresh, 'not behind all that is told again').to.be.within(0, 2);
+  });
+});
