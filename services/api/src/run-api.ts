@@ -6,9 +6,10 @@ import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
-import { checkSchema, createStore } from '@gateway/store/core/store';
+import { awaitSchema, createStore } from '@gateway/store/core/store';
 import { EventBells } from '@gateway/store/events/event-bells';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { takeBacklog } from '@gateway/store/limits/take-backlog';
 import { addFleetMetrics } from '@gateway/store/survey/add-fleet-metrics';
 import { createApiMetrics, previewMetrics } from './api-metrics.js';
 import { type ApiConfig, availableBytes } from './config.js';
@@ -37,7 +38,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
     keyRings: { credentials: [], contents: config.CONTENT_KEYS },
     confirmWrites: host.confirmWrites,
   });
-  await checkSchema(store);
+  await awaitSchema(store, lifecycle);
   addFleetMetrics(host, store);
   host.noteSettings(config);
 
@@ -53,7 +54,11 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
   const metrics = createApiMetrics(registry, { bodies, eventWaits });
   const previews = new Previews({ ...previewMetrics(metrics), bounds: previewBounds(availableBytes()) });
   lifecycle.add('previews', () => previews.close());
-  const headroom = new RedisHeadroom(() => readCapacity(store), systemClock);
+  const headroom = new RedisHeadroom(
+    (known) => readCapacity(store, known),
+    systemClock,
+    (use) => takeBacklog(store, use),
+  );
   addHeadroomMetrics(registry, headroom);
   const tokenless = new AddressWindows(systemClock, LIMITS.tokenlessPerMinute);
   const server = await startHttpServer({

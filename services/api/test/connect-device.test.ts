@@ -1,6 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { readDeviceState, requestUnlink } from '@gateway/store/devices/device-state';
-import { notePasskeyDemand } from '@gateway/store/devices/devices';
+import { notePasskeyDemand } from '@gateway/store/devices/incidents/note-passkey-demand';
 import { revokeApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -123,9 +123,9 @@ describe('GET|POST /connect', () => {
   });
 
   it('does not log out with forceNew an account whose device was refused for want of a passkey before', async () => {
+    await notePasskeyDemand(space.store, owner.ownership, true);
     await owner.release();
     await linkDevice(space.store);
-    await notePasskeyDemand(space.store, DEFAULT, true);
     // Nor one whose keys are kept while another client uses them.
     for (const want of ['linked', 'parked']) {
       await space.clients.commands.hset(deviceKeys(space.store.space, DEFAULT).desired, 'want', want);

@@ -6,6 +6,8 @@ import { parseNetworks } from '@gateway/egress/address-rules';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { addSender, linkDevice } from './support/device-owner.js';
@@ -14,6 +16,17 @@ import { useTestApi } from './support/use-test-api.js';
 
 const PHONE = '447700900001';
 const FILE = Buffer.from('a file').toString('base64');
+/** Of some, the step with which each writes first, and how it is answered when that comes too late. */
+const LATE: readonly [path: string, body: object, step: string, status: number][] = [
+  ['/disconnect', {}, 'request-unlink', 401],
+  ['/send', { to: PHONE, text: 'hello' }, 'accept-send', 409],
+  ['/send', { to: PHONE, attachment: { type: 'document', base64: FILE } }, 'reserve-blob', 401],
+  ['/otp', { phone: PHONE, code: '123456' }, 'accept-send', 409],
+  ['/connect?forceNew=true', {}, 'list-device', 401],
+  ['/opt-outs', { phone: PHONE }, 'add-opt-outs', 401],
+  ['/webhooks', { url: 'http://127.0.0.1:1/' }, 'want-events', 401],
+  ['/webhooks', { url: 'http://127.0.0.1:1/' }, 'create-webhook', 401],
+];
 /** All that may write where nothing is. */
 const REQUESTS: readonly [path: string, body: object][] = [
   ['/send', { to: PHONE, text: 'hello' }],
@@ -24,6 +37,14 @@ const REQUESTS: readonly [path: string, body: object][] = [
   ['/opt-outs', { phone: PHONE }],
   ['/webhooks', { url: 'http://127.0.0.1:1/' }],
 ];
+
+/** All that wait for it go on at once. */
+class Gate {
+  open!: () => void;
+  readonly opened = new Promise<void>((resolve) => {
+    this.open = resolve;
+  });
+}
 
 describe('requests of a workspace that is deleted while they come', () => {
   const ports: number[] = [];
@@ -61,6 +82,58 @@ describe('requests of a workspace that is deleted while they come', () => {
       return received;
     };
   }
+
+  for (const [path, json, step, status] of LATE) {
+    it(`are refused by the step that writes (POST ${path}, ${step}, ${status}), and leave nothing for the next of its name`, async () => {
+      const shop = { workspace: 'shop', device: 'default' };
+      await linkDevice(space.store, shop);
+      const sender = await addSender(space.store);
+      token = (await createApiToken(space.store, 'shop', { name: 'test', scopes: API_TOKEN_SCOPES })).value;
+      const { run } = api.store;
+      // As if the process stood still in this moment.
+      api.store.run = async (name, keys, args) => {
+        if (name === step) await deleteWorkspace(space.store, 'shop', { logoutMs: 0, closingMs: 0 });
+        return run(name, keys, args);
+      };
+      try {
+        expect((await api.call('POST', path, { token, json })).status).to.equal(status);
+      } finally {
+        api.store.run = run;
+      }
+      const { found } = await findWorkspace(space.store, 'shop', { withName: true });
+      expect(found).to.deep.equal({ keys: [], entries: [] });
+      await sender.leave();
+    });
+  }
+
+  it('are shown nothing of the next one of its name, where the process stood still until that was there', async () => {
+    const { store } = space;
+    const shop = { workspace: 'shop', device: 'default' };
+    token = (await createApiToken(store, 'shop', { name: 'test', scopes: API_TOKEN_SCOPES })).value;
+    const { redis } = api.store;
+    const read = redis.get.bind(redis);
+    let waiting = 0;
+    const stands = new Gate();
+    redis.get = (async (key: string) => {
+      waiting++;
+      await stands.opened;
+      return read(key);
+    }) as typeof redis.get;
+    try {
+      const paths = ['/status', '/devices', '/messages', '/opt-outs', '/webhooks', '/events'];
+      const asking = paths.map((path) => api.call('GET', path, { token }));
+      await eventually(() => waiting === paths.length);
+      await deleteWorkspace(store, 'shop', { logoutMs: 0 });
+      await createWorkspace(store, 'shop');
+      await linkDevice(store, shop);
+      await addOptOuts(store, 'shop', { numbers: [PHONE], source: 'api', atMs: Date.now() });
+      stands.open();
+      const answers = await Promise.all(asking);
+      expect(answers.map(({ status }) => status)).to.deep.equal(paths.map(() => 401));
+    } finally {
+      redis.get = read;
+    }
+  });
 
   it('are answered like those of an unknown token, and leave nothing behind', async () => {
     const shop = { workspace: 'shop', device: 'default' };

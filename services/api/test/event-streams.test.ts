@@ -1,16 +1,23 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { createServer, request } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { systemClock } from '@gateway/runtime/clock';
 import { openEvents } from '@gateway/store/events/open-events';
 import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
+import { endOfLog } from '@gateway/store/events/read-log';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
-import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { addOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { BASE } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
+
+const EVENT_SOURCE = fileURLToPath(new URL('fixtures/event-source.js', import.meta.url));
 
 describe('streams of events', () => {
   /** How much later it is each time that someone looks. */
@@ -94,6 +101,56 @@ describe('streams of events', () => {
     const rest = await open(`?after=${ids[0]}`);
     await eventually(() => rest.heard.match(/^event:/gm)?.length === 4);
     rest.leave();
+  });
+
+  it('say how far they have come where nothing is told: a browser that connects again goes on from there', async () => {
+    const asked: (string | undefined)[] = [];
+    let cut = () => {};
+    const proxy = createServer((incoming, reply) => {
+      asked.push(incoming.headers['last-event-id'] as string | undefined);
+      const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
+      const outgoing = request(`${api.origin}${incoming.url}`, { headers }, (answer) => {
+        reply.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(reply);
+      });
+      cut = () => {
+        outgoing.destroy();
+        reply.end();
+      };
+      outgoing.on('error', () => {}).end();
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${BASE}/events/stream?types=optout.removed`;
+    const heard: { name: string; data: string }[] = [];
+    const browser = spawn(process.execPath, ['--experimental-eventsource', EVENT_SOURCE, url, 'optout.removed'], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    createInterface(browser.stdout).on('line', (line) => heard.push(JSON.parse(line)));
+    await eventually(() => asked.length === 1);
+    await tell(1);
+    const { entry } = await endOfLog(space.store, 'main');
+    leapMs = 11_000;
+    // By then it has said so.
+    const other = await open('?types=optout.removed');
+    await eventually(() => other.heard.includes(`id: ${entry}\nevent: cursor\ndata: {}\n\n`));
+    await eventually(() => other.heard.includes(': still here'));
+    await eventually(async () => {
+      const times = asked.length;
+      cut();
+      await eventually(() => asked.length > times);
+      return asked.at(-1) === entry;
+    });
+    leapMs = 0;
+    await removeOptOut(space.store, 'main', '447700901001');
+    await eventually(() => heard.length > 0);
+    expect(heard.map(({ name, data }) => [name, JSON.parse(data).type])).to.deep.equal([
+      ['optout.removed', 'optout.removed'],
+    ]);
+    browser.stdin.end();
+    await once(browser, 'exit');
+    other.leave();
+    cut();
+    proxy.close();
   });
 
   it('give back the places of clients that read nothing', async () => {

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { parseNetworks } from '@gateway/egress/address-rules';
-import { setDefaultDevice } from '@gateway/store/devices/devices';
+import { setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { acceptSendOnce, type NewSend } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
@@ -184,7 +184,7 @@ describe('Idempotency-Key', () => {
       await isFetching();
       await linkDevice(space.store, { workspace: 'main', device: 'shop' });
       for (const device of ['default', 'shop']) {
-        await setDefaultDevice(space.store, 'main', device);
+        await setDefaultDevice(space.store, { workspace: 'main', device });
         for (const body of [json, TEXT]) {
           const { status, headers } = await ask(body);
           expect([status, headers.get('retry-after')]).to.deep.equal([409, '1']);
@@ -226,7 +226,7 @@ describe('Idempotency-Key', () => {
     const BRANCH = { workspace: 'main', device: 'branch' };
     const allSends = async () =>
       (await Promise.all([DEFAULT, SHOP, BRANCH].map((device) => listOpenSends(space.store, device)))).flat();
-    const makeDefault = ({ device }: DeviceAddress) => setDefaultDevice(space.store, 'main', device);
+    const makeDefault = ({ device }: DeviceAddress) => setDefaultDevice(space.store, { workspace: 'main', device });
     const find = (address: DeviceAddress) => placeOf('t', 'k', address);
     const accept = (address: DeviceAddress, { key }: { key: string }) =>
       acceptSendOnce(space.store, address, DRAFT, { key, fingerprint: Buffer.from('f'), answer: {} });

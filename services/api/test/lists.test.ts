@@ -1,5 +1,6 @@
 import { defer } from '@gateway/runtime/deferred';
-import { ensureDevice, setDefaultDevice } from '@gateway/store/devices/devices';
+import { setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -101,7 +102,7 @@ describe('GET /messages and GET /devices', () => {
     for (const device of ['b', 'a', 'c']) await ensureDevice(space.store, { workspace: 'main', device });
     const owner = await linkDevice(space.store, { workspace: 'main', device: 'second' });
     await owner.observe({ status: 'connected', phone: '447700900901', name: 'Ann' });
-    await setDefaultDevice(space.store, 'main', 'second');
+    await setDefaultDevice(space.store, { workspace: 'main', device: 'second' });
     const { value: token } = await api.newToken();
     await send(token, ['447700900001', '447700900002']);
     const page = async (query: string) => (await api.call('GET', `/devices${query}`, { token })).body;

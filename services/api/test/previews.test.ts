@@ -4,6 +4,7 @@ import { coefficientBytes } from '@gateway/api/previews/jpeg-coefficients';
 import { PreviewProcess } from '@gateway/api/previews/preview-process';
 import { type FileToDescribe, type PreviewOptions, Previews, previewBounds } from '@gateway/api/previews/previews';
 import { eventually } from '@gateway/testkit/eventually';
+import { readCpuMs } from '@gateway/testkit/processes/cpu-time';
 import { makeAnimatedWebp, makeMp4, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 import sharp from 'sharp';
@@ -117,11 +118,10 @@ describe('previews', () => {
 
   it('look at no more than a thousand boxes of a film', async () => {
     start();
-    const startedAt = performance.now();
     for (const type of ['video', 'audio'] as const) {
       expect(await describeIt(makeEmptyBoxes(1_300_000), type), type).to.deep.equal({});
     }
-    expect(performance.now() - startedAt).to.be.below(6_000);
+    expect(readCpuMs(children()[0]!), 'also on a busy machine').to.be.below(6_000);
     const afterMany = (count: number) => Buffer.concat([makeEmptyBoxes(count), makeMp4(4, 2, 1)]);
     expect(await describeIt(afterMany(900), 'video')).to.include({ width: 4, seconds: 1 });
     expect(await describeIt(afterMany(1_100), 'video')).to.deep.equal({});

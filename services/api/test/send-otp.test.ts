@@ -1,7 +1,9 @@
 import { otpText } from '@gateway/contracts/content/otp-text';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { GatewayError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { cancelSend, type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readContent, readSend } from '@gateway/store/sends/read-send';
@@ -223,6 +225,25 @@ describe('POST /otp', () => {
       expect(body.data).to.include({ messageId });
     });
 
+    for (const [why, fail] of [
+      ['which replicas had not confirmed', () => Object.assign(api.store, { confirmWrites: unconfirmed })],
+      ['of which Redis did not answer', () => Object.assign(api.store, { run: withoutReply(api.store.run) })],
+    ] as const) {
+      it(`answers the repeat of one ${why} as it would have answered that`, async () => {
+        const { confirmWrites, run } = api.store;
+        fail();
+        expect((await otp(OTP, { key: 'login-7' })).status).to.equal(503);
+        Object.assign(api.store, { confirmWrites, run });
+        const repeat = otp(OTP, { key: 'login-7' });
+        const messageId = await firstSend();
+        await settle(messageId, 'acked');
+        const { status, body } = await repeat;
+        expect(status).to.equal(200);
+        expect(body.data).to.include({ messageId });
+        expect(await sends()).to.deep.equal([]);
+      });
+    }
+
     it('keeps successes only: after a failure the repeat is a new try', async () => {
       const failing = otp(OTP, { key: 'login-7' });
       await settle(await firstSend(), 'failed', 403);
@@ -233,5 +254,16 @@ describe('POST /otp', () => {
     });
   });
 });
+
+const unconfirmed = async () => {
+  throw new GatewayError({ code: 'not_confirmed', message: 'no replica has it' });
+};
+
+function withoutReply(run: RunScript): RunScript {
+  return async (name, keys, args) => {
+    const written = await run(name, keys, args);
+    return name === 'accept-send' ? Promise.reject(new Error('Connection is closed.')) : written;
+  };
+}
 
 const pause = (ms: number) => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms));

@@ -1,3 +1,4 @@
+import { wakeOwner } from '@gateway/api/sends/wake-owner';
 import type { Doorbell } from '@gateway/contracts/doorbell';
 import type { MessageId } from '@gateway/contracts/ids';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
@@ -20,6 +21,20 @@ describe('the owner of a device', () => {
     await eventually(() => bells.length > 0);
     const code = { messageId, requestId: 'code-1' };
     expect(bells).to.deep.equal([{ topic: 'codes', workspace: 'main', device: 'default', code }]);
+    listener.close();
+  });
+
+  it('hears by a doorbell of a list that its queue does not take', async () => {
+    const listener = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
+    const bells: Doorbell[] = [];
+    listener.on((bell) => void bells.push(bell));
+    const address = { workspace: 'main', device: 'default' };
+    const producer = { addSend: async () => Promise.reject(new Error('its node is away')), close: async () => {} };
+    const messageId = `msg_${'0'.repeat(24)}` as MessageId;
+    const accepted = { messageId, owner: 'sender-1', priority: 'bulk', requestId: 'r', forgotten: 0 } as const;
+    await wakeOwner({ store: space.store, producer, logger: { warn: () => {} } }, address, accepted);
+    await eventually(() => bells.length > 0);
+    expect(bells).to.deep.equal([{ topic: 'sends', ...address }]);
     listener.close();
   });
 });

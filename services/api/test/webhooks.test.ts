@@ -129,13 +129,14 @@ describe('webhook endpoints', () => {
     const { path } = await create();
     await call('POST', `${path}/test`);
     expect((await call('PATCH', path, { description: 'ours' })).body.status).to.equal('active');
+    expect((await call('PATCH', path, { url: urlOf(), headers: {} })).body.status, 'where it was').to.equal('active');
     expect((await call('PATCH', path, { url: urlOf('/other') })).body).to.include({
       status: 'unverified',
       verifiedAt: null,
     });
     await call('POST', `${path}/test`);
     expect((await call('POST', `${path}/pause`)).body.status).to.equal('paused');
-    await call('PATCH', path, { headers: {} });
+    await call('PATCH', path, { headers: { 'X-Shop': 'ours' } });
     expect((await call('GET', path)).body.status).to.equal('paused');
     expect((await call('POST', `${path}/resume`)).body.status).to.equal('unverified');
     await call('POST', `${path}/test`);
@@ -243,6 +244,10 @@ describe('webhook endpoints', () => {
       { ids: ['a'], after: times.after },
       { before: times.before },
       { after: 'x' },
+      { after: times.after, before: times.after },
+      { after: times.before, before: times.after },
+      { after: '2999-01-01T00:00:00Z' },
+      { after: '2999-01-01T00:00:00Z', before: '2999-01-02T00:00:00Z' },
     ]) {
       expect((await call('POST', `${path}/replay`, wrong)).status, JSON.stringify(wrong)).to.equal(400);
     }

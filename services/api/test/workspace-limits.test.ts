@@ -1,5 +1,11 @@
+import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
 import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
+import { readCapacity } from '@gateway/store/core/capacity';
 import { listDevices } from '@gateway/store/devices/devices';
+import { takeBacklog } from '@gateway/store/limits/take-backlog';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { countOptOuts } from '@gateway/store/workspace/opt-outs';
 import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
@@ -54,6 +60,83 @@ describe('what an operator allows a workspace', () => {
     await linkDevice(space.store, { workspace: OTHER, device: 'default' });
     expect(await send(await tokenOf(OTHER), 20)).to.equal(202);
     await replica.close();
+  });
+
+  it('are so many messages that wait, whichever replicas take them at once', async () => {
+    const workspace = 'rush';
+    await createWorkspace(space.store, workspace);
+    await linkDevice(space.store, { workspace, device: 'default' });
+    const token = await tokenOf(workspace);
+    await setWorkspaceLimits(space.store, workspace, { backlog: 50 });
+    const replicas = await Promise.all([1, 2, 3].map(() => startTestApi(space)));
+    const rush = () =>
+      Promise.all(
+        Array.from({ length: 12 }, async (_, i) => {
+          const json = { to: people(10), text: 'hello' };
+          return (await replicas[i % 3]!.call('POST', '/send', { token, json })).status;
+        }),
+      );
+    const countOf = async () =>
+      Number(await space.store.redis.get(deviceKeys(space.store.space, { workspace, device: 'default' }).backlog));
+    const statuses = await rush();
+    expect(statuses.filter((status) => status === 202)).to.have.length(5);
+    expect([await countOf(), statuses.filter((status) => status === 503).length]).to.deep.equal([50, 7]);
+    for (const replica of replicas) await replica.close();
+  });
+
+  it('count once what another replica wrote down while this one asked', async () => {
+    const workspace = 'twice';
+    await createWorkspace(space.store, workspace);
+    await linkDevice(space.store, { workspace, device: 'default' });
+    const token = await tokenOf(workspace);
+    await setWorkspaceLimits(space.store, workspace, { backlog: 20 });
+    const { store } = space;
+    const [asked, written] = [defer<void>(), defer<void>()];
+    const read = async () => {
+      asked.resolve();
+      await written.promise;
+      return readCapacity(store);
+    };
+    const headroom = new RedisHeadroom(read, systemClock, (use) => takeBacklog(store, use));
+    const [replica, another] = [await startTestApi(space, { headroom }), await startTestApi(space)];
+    const send = async (from: typeof api) =>
+      (await from.call('POST', '/send', { token, json: { to: people(10), text: 'hello' } })).status;
+    const asking = send(replica);
+    await asked.promise;
+    expect(await send(another)).to.equal(202);
+    written.resolve();
+    expect(await asking).to.equal(202);
+    expect(await send(replica), 'more than are allowed').to.equal(503);
+    for (const each of [replica, another]) await each.close();
+  });
+
+  it('have room for less, while a list for which others took too much waits for a second look', async () => {
+    const workspace = 'waits';
+    await createWorkspace(space.store, workspace);
+    await linkDevice(space.store, { workspace, device: 'default' });
+    const token = await tokenOf(workspace);
+    await setWorkspaceLimits(space.store, workspace, { backlog: 100 });
+    const { store } = space;
+    const refused = defer<void>();
+    const headroom = new RedisHeadroom(
+      () => readCapacity(store),
+      systemClock,
+      async (use) => {
+        const isTaken = await takeBacklog(store, use);
+        if (!isTaken) refused.resolve();
+        return isTaken;
+      },
+    );
+    const [replica, another] = [await startTestApi(space, { headroom }), await startTestApi(space)];
+    const send = async (from: typeof api, count: number) =>
+      (await from.call('POST', '/send', { token, json: { to: people(count), text: 'hello' } })).status;
+    expect(await send(replica, 1)).to.equal(202);
+    expect(await send(another, 30)).to.equal(202);
+    const list = send(replica, 80);
+    await refused.promise;
+    expect(await send(replica, 30)).to.equal(202);
+    expect(await list).to.equal(503);
+    for (const each of [replica, another]) await each.close();
   });
 
   it('are so many bytes of files', async () => {

@@ -5,6 +5,7 @@ import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { webhookPolicy } from '@gateway/egress/webhook-policy';
 import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
+import { confirmByReplicas, confirmNothing } from '@gateway/runtime/redis/confirm-writes';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
 import { recordAudit } from '@gateway/store/console/audit';
 import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
@@ -69,13 +70,21 @@ async function withStore(
 ): Promise<void> {
   const config = readCliConfig(terminal.env);
   const logger = createLogger({ service: 'cli', level: 'error', destination: terminal.stderr });
-  const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'cli' });
+  const { REDIS_URL: url, REDIS_WAIT_REPLICAS: replicas } = config;
+  const redis = createRedisClients<'commands' | 'failFast' | 'confirms'>({
+    ...{ url, logger, name: 'cli' },
+    purposes: ['commands', 'failFast', ...(replicas > 0 ? ['confirms' as const] : [])],
+  });
+  let stopWatching = () => {};
   try {
     await redis.waitForReady(AbortSignal.timeout(REDIS_TIMEOUT_MS));
+    const { confirm: confirmWrites, stop } =
+      replicas > 0 ? confirmByReplicas(redis.confirms, replicas) : { confirm: confirmNothing, stop: stopWatching };
+    stopWatching = stop;
     const space = { prefix: config.KEY_PREFIX };
     const keyRings = { credentials: config.CREDENTIAL_KEYS ?? [], contents: config.CONTENT_KEYS };
-    const store = createStore({ redis: redis.failFast, space, keyRings });
-    const patientStore = createStore({ redis: redis.commands, space, keyRings });
+    const store = createStore({ redis: redis.failFast, space, keyRings, confirmWrites });
+    const patientStore = createStore({ redis: redis.commands, space, keyRings, confirmWrites });
     await checkSchema(store);
     if (!(await hasWorkspace(store, workspace)))
       throw new Error(`there is no workspace ${workspace}; create it with: workspace create ${workspace}`);
@@ -89,6 +98,7 @@ async function withStore(
       dashboardUrl: config.DASHBOARD_URL.replace(/\/+$/, ''),
     });
   } finally {
+    stopWatching();
     await redis.close();
   }
 }

@@ -1,5 +1,5 @@
 import { readDeviceState } from '@gateway/store/devices/device-state';
-import { notePasskeyDemand } from '@gateway/store/devices/devices';
+import { notePasskeyDemand } from '@gateway/store/devices/incidents/note-passkey-demand';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { type AskedPause, waitOutPause } from './asked-pause.js';
@@ -36,7 +36,7 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   const reason = reasonOfAttempt(outcome, task.clock.nowMs());
   // Incomplete keys: those of an earlier link were deleted with its logout, before this attempt began.
   await retireKeys(task.store, task.ownership, { quarantine: false });
-  await notePasskeyDemand(task.store, task.ownership.address, reason === 'passkey_required');
+  await notePasskeyDemand(task.store, task.ownership, reason === 'passkey_required');
   await observeEnd(task, reason, outcome);
 }
 
@@ -84,7 +84,7 @@ async function runAttempt(task: DeviceTask): Promise<AttemptEnd> {
 
 async function finishLink(task: DeviceTask, phone: string): Promise<void> {
   const { store, ownership, clock, logger } = task;
-  await notePasskeyDemand(store, ownership.address, false);
+  await notePasskeyDemand(store, ownership, false);
   const { isOther } = await takeAccount(store, ownership, { phone, nowMs: clock.nowMs() });
   await observe(task, { status: 'connecting', reason: 'restoring', phone, firstLogin: 'due' }, 'linked');
   logger.info('device linked', { otherAccount: isOther });

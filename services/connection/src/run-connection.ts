@@ -3,7 +3,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { checkWrites } from '@gateway/store/core/check-writes';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
-import { checkSchema, createStore } from '@gateway/store/core/store';
+import { awaitSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import { addFleetMetrics } from '@gateway/store/survey/add-fleet-metrics';
@@ -30,7 +30,7 @@ export async function runConnection(
     keyRings: { credentials: config.CREDENTIAL_KEYS, contents: config.CONTENT_KEYS },
     confirmWrites: host.confirmWrites,
   });
-  await checkSchema(store);
+  await awaitSchema(store, lifecycle);
   addFleetMetrics(host, store);
   host.noteSettings(config);
 

@@ -6,7 +6,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { ensureFirstUser, setPassword } from '@gateway/store/console/users';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
-import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
+import { awaitSchema, createStore, type Store } from '@gateway/store/core/store';
 import { type DashboardConfig, simulatorOf } from './config.js';
 import { createDashboardMetrics } from './dashboard-metrics.js';
 import { createApp } from './http/app.js';
@@ -40,10 +40,12 @@ export async function runDashboard(
   } = config;
   const logger = host.loggerOf('dashboard');
   const space = { prefix: config.KEY_PREFIX };
-  const store = createStore({ redis: clients.failFast, space, keyRings: { credentials: [], contents } });
-  await checkSchema(store);
+  const keyRings = { credentials: [], contents };
+  const store = createStore({ redis: clients.failFast, space, keyRings, confirmWrites: host.confirmWrites });
+  await awaitSchema(store, lifecycle);
   host.noteSettings(config);
-  await makeFirstUser(store, config.DASHBOARD_ADMIN_PASSWORD);
+  // No one was told of the password yet: the console starts without replicas.
+  await makeFirstUser({ ...store, confirmWrites: async () => {} }, config.DASHBOARD_ADMIN_PASSWORD);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of dashboard', async () => doorbells.close());

@@ -4,7 +4,7 @@ import { createUser } from '@gateway/store/console/users';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { ensureDevice, renameDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
-import { ServiceProcess } from '@gateway/testkit/service-process';
+import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { linkDevice } from '../../api/test/support/device-owner.js';

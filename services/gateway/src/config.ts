@@ -1,3 +1,4 @@
+import { listFields } from '@gateway/runtime/config/list-fields';
 import { readConfig } from '@gateway/runtime/config/read-config';
 import { findUnknownSettings, type UnknownSetting } from './find-unknown-settings.js';
 import { type ProcessConfig, SETTINGS } from './settings.js';
@@ -9,6 +10,6 @@ export function readProcessConfig(environment: NodeJS.ProcessEnv = process.env):
 
 /** Variables that look like settings of ours, and are none. */
 export function listUnknownSettings(environment: NodeJS.ProcessEnv = process.env): UnknownSetting[] {
-  const known = Object.values(SETTINGS).flatMap((schema) => Object.keys(schema.describe().keys as object));
+  const known = Object.values(SETTINGS).flatMap(listFields);
   return findUnknownSettings(Object.keys(environment), new Set(known));
 }

@@ -6,9 +6,9 @@ import type { PromisedSend } from '@gateway/testkit/chaos/take-account';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
+import type { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import type { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 
 const ACCOUNT = '491600000079';
@@ -23,7 +23,7 @@ const dieAt = (boundary: string) => ({ NODE_OPTIONS: `--import ${DIE_AT}?${bound
 /** In the order in which a change passes them. */
 const OF_SENDERS = ['before=record-results', 'after=record-results', 'before=record-received', 'after=record-received'];
 const OF_EVENTS = [
-  ...['before=append-events', 'after=append-events', 'after=xtrim'],
+  ...['before=append-events', 'after=append-events', 'after=trim-outbox'],
   ...['before=claim-delivery', 'after=claim-delivery', 'before=settle-delivery', 'after=settle-delivery'],
 ];
 const REDIS_KILLS = 20;
@@ -44,6 +44,11 @@ describe('events, where everything dies at its worst moments', () => {
     await gateway.link(ACCOUNT);
     audience = await Audience.gather(space.store, { bases: [gateway.baseUrl], seed: 1, kinds: ['honest'] });
   });
+  /** Each begins with a sender, and without a process that brings events. */
+  beforeEach(async () => {
+    await endEvents();
+    if (!gateway.senders.some(({ isRunning }) => isRunning)) await gateway.addSender();
+  });
   after(async () => {
     await audience?.close();
     await gateway?.close();
@@ -52,6 +57,9 @@ describe('events, where everything dies at its worst moments', () => {
     await redis?.stop();
   });
 
+  async function endEvents(): Promise<void> {
+    for (const each of gateway.events) await each.kill();
+  }
   /** A list, and a person who writes: both come through every part. */
   async function makeNews(recipients: number): Promise<string> {
     const to = makeNumbers(recipients, sends.length);
@@ -83,7 +91,7 @@ describe('events, where everything dies at its worst moments', () => {
 
   it('tells all once when one that was frozen there goes on after another has done its work', async () => {
     for (const boundary of ['before=append-events', 'before=settle-delivery']) {
-      await gateway.events.at(-1)!.kill();
+      await endEvents();
       const frozen = await gateway.addEvents(dieAt(`${boundary}&signal=SIGSTOP`));
       await makeNews(12);
       await eventually(() => isFrozen(frozen), { what: `a standstill at ${boundary}` });
@@ -92,13 +100,11 @@ describe('events, where everything dies at its worst moments', () => {
       frozen.signal('SIGCONT');
       await makeNews(12);
       await expectAllTold();
-      await frozen.kill();
     }
   });
 
   it('waits for no session to run out where a process was stopped, or starts again under its name', async () => {
     // Less than a session.
-    for (const each of gateway.events) await each.kill();
     const env = { SESSION_TTL_MS: '60000', INSTANCE_NAME: 'teller' };
     const dying = await gateway.addEvents({ ...env, ...dieAt('before=settle-delivery') });
     await makeNews(12);
@@ -112,6 +118,7 @@ describe('events, where everything dies at its worst moments', () => {
   });
 
   it('tells all once when the sender ends before or after it has written them down', async () => {
+    await gateway.addEvents();
     for (const boundary of OF_SENDERS) {
       await gateway.senders.at(-1)!.kill();
       const dying = await gateway.addSender(dieAt(boundary));
@@ -123,6 +130,7 @@ describe('events, where everything dies at its worst moments', () => {
   });
 
   it(`tells all once when Redis is killed ${REDIS_KILLS} times in the middle of a list`, async () => {
+    await gateway.addEvents();
     const queuedOf = async (messageId: string) => (await readSend(space.store, ADDRESS, messageId))!.counts.queued;
     let messageId = await makeNews(LIST);
     for (let kill = 0; kill < REDIS_KILLS; kill++) {

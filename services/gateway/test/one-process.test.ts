@@ -9,9 +9,9 @@ import { ROOT } from '@gateway/scripts/paths';
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
+import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { openRedisSpace } from '@gateway/testkit/redis-space';
-import { ServiceProcess } from '@gateway/testkit/service-process';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 

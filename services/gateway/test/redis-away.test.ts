@@ -1,10 +1,10 @@
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
+import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { findSteadyPort } from '@gateway/testkit/redis-servers/steady-port';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 
 describe('an api whose Redis is away', () => {

@@ -7,7 +7,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { checkWrites } from '@gateway/store/core/check-writes';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
-import { checkSchema, createStore } from '@gateway/store/core/store';
+import { awaitSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { leaveMembers } from '@gateway/store/fleet/members';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
@@ -53,7 +53,7 @@ export async function runSender(
     keyRings: { credentials: config.CREDENTIAL_KEYS, contents: config.CONTENT_KEYS },
     confirmWrites: host.confirmWrites,
   });
-  await checkSchema(store);
+  await awaitSchema(store, lifecycle);
   addFleetMetrics(host, store);
   host.noteSettings(config);
 
@@ -93,7 +93,7 @@ export async function runSender(
   // Stopped in reverse: nothing is waited for before the devices are handed over.
   lifecycle.add('queue', consumer.close, { timeoutMs: QUEUE_CLOSE_MS });
   const producer = createProducer({ connection: clients.queue, space });
-  lifecycle.add('producer of sender', producer.close);
+  lifecycle.add('producer of sender', producer.close, { timeoutMs: QUEUE_CLOSE_MS });
   const steward = new Steward({ ...shared, producer });
   lifecycle.add('steward', () => steward.stop());
   host.addCheck('fleet', () => pool.assertReady());

@@ -43,8 +43,12 @@ describe('the owner of a device, on a script', () => {
 
   it('takes another pace within a few seconds when the doorbell was lost that tells of it in mid-list', async () => {
     await isOpen();
+    await isStill();
     await setPace(stage.space.store, ADDRESS, { messagesPerMinute: 1, burst: 1, jitter: 0 });
+    const before = stage.looks;
     stage.owner.look();
+    await eventually(() => stage.looks > before, { everyMs: 5 });
+    await isStill();
     const list = await send('4915170001', '4915170002');
     await isSent(list, 1);
     await setPace(stage.space.store, ADDRESS, undefined);

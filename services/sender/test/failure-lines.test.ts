@@ -1,5 +1,5 @@
 import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
-import { FailureLines } from '@gateway/sender/scheduling/failure-lines';
+import { FailureLines } from '@gateway/sender/reporting/failure-lines';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { expect } from 'chai';
 

@@ -29,6 +29,7 @@ describe('loading a send', () => {
   beforeEach(async () => {
     errors = [];
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
   });
   afterEach(() => space.close());
 

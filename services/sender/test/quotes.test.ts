@@ -4,6 +4,7 @@ import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { loadQuotes } from '@gateway/sender/preparing/load-quotes';
 import { messageOf, recipientOf } from '@gateway/sender/preparing/message-of';
 import { keepUpload } from '@gateway/store/blobs/blobs';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { takeDevice } from '@gateway/testkit/ownership';
@@ -29,6 +30,7 @@ describe('what a message quotes', () => {
   const deps = () => ({ store: space.store, address, ids });
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
   });
   afterEach(() => space.close());
 

@@ -3,7 +3,7 @@ import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { type PreparationDeps, SendPreparation } from '@gateway/sender/preparing/send-preparation';
-import { FailureLines } from '@gateway/sender/scheduling/failure-lines';
+import { FailureLines } from '@gateway/sender/reporting/failure-lines';
 import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -85,7 +85,7 @@ describe('holding recipients back', () => {
       currentSession: () => undefined,
       currentPace: () => ({ messagesPerMinute: 0 }),
       onPrepared: () => (prepared = true),
-    } as unknown as PreparationDeps).lookAhead(session, { otpOnly: false });
+    } as unknown as PreparationDeps).prepare(session, { otpOnly: false });
     await eventually(() => prepared);
     failures.writeAll();
     expect(lines.map(([sentence]) => sentence)).to.deep.equal(['lookup failed']);

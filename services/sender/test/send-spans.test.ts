@@ -1,6 +1,6 @@
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { startTracing } from '@gateway/runtime/tracing/start-tracing';
-import { SendSpans } from '@gateway/sender/scheduling/send-spans';
+import { SendSpans } from '@gateway/sender/reporting/send-spans';
 import { startTraceCollector, type TraceCollector } from '@gateway/testkit/tracing/trace-collector';
 import { expect } from 'chai';
 

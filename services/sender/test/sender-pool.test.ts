@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
-import { memberKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, memberKeys } from '@gateway/contracts/redis-keys';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { setPace } from '@gateway/store/devices/devices';
@@ -167,5 +167,31 @@ describe('the devices of several senders', () => {
     await stage.become([0, 12]);
     expect(stage.logins).to.equal(24);
     expect(fewest).to.be.at.least(12 - 4 - 1);
+  });
+
+  it('are claimed also while the list of senders does not answer, once its senders would be dead', async () => {
+    const thaw = stage.freeze([memberKeys(stage.space.store.space).members]);
+    stage.addSender('a');
+    await eventually(() => stage.frozenSteps > 0);
+    expect(stage.logins).to.equal(0);
+    stage.passedMs += 60_000;
+    await stage.become([12]);
+    thaw();
+  });
+
+  it('do not keep a sender that ends while the node of one of them does not answer', async () => {
+    stage.endMs = 500;
+    const { pool } = stage.addSender('a');
+    await stage.become([12]);
+    const { members } = memberKeys(stage.space.store.space);
+    const hung = deviceKeys(stage.space.store.space, { workspace: 'main', device: DEVICES[3]! }).owner;
+    const thaw = stage.freeze([members, hung]);
+    const startedAtMs = performance.now();
+    await pool.stop();
+    expect(performance.now() - startedAtMs).to.be.below(30_000);
+    const others = DEVICES.filter((_, i) => i !== 3).map((device) => ({ workspace: 'main', device }));
+    const states = await Promise.all(others.map((address) => readDeviceState(stage.space.store, address)));
+    expect(states.filter(({ isOwned }) => isOwned)).to.have.length(0);
+    thaw();
   });
 });

@@ -1,3 +1,4 @@
+import type { Doorbell } from '@gateway/contracts/doorbell';
 import type { SendJob } from '@gateway/contracts/jobs';
 import { deviceKeys, shardKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
@@ -6,6 +7,7 @@ import type { Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { Steward } from '@gateway/sender/fleet/steward';
+import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
@@ -34,6 +36,8 @@ describe('the steward of shards', () => {
   let aheadMs: number;
   /** Where the monotonic clock stands still. */
   let stoppedAtMs: number | undefined;
+  /** What becomes of a job, once it is noted. */
+  let adding: () => Promise<void>;
   /** The node of these keys answers again. */
   let thaw: () => void;
 
@@ -41,7 +45,7 @@ describe('the steward of shards', () => {
     space = await openRedisSpace();
     [stewards, jobs, aheadMs, errors.length] = [[], [], 0, 0];
     stoppedAtMs = undefined;
-    thaw = () => {};
+    [adding, thaw] = [async () => {}, () => {}];
     for (const device of ['a', 'b']) await ensureDevice(space.store, { workspace, device });
   });
   afterEach(async () => {
@@ -59,7 +63,10 @@ describe('the steward of shards', () => {
     const keeper = new SessionKeeper({ store, clock, logger, owner, ttlMs: 60_000 });
     await beatHeart(store, { self: { id: owner, held: 0, capacity: 10 }, ttlMs: 60_000 });
     const producer: Producer = {
-      addSend: async (processId, job, options) => void jobs.push({ processId, job, options }),
+      addSend: (processId, job, options) => {
+        jobs.push({ processId, job, options });
+        return adding();
+      },
       close: async () => {},
     };
     const steward = new Steward({ store, keeper, producer, clock, logger, tickMs: 5, mendMs: 100, turnMs: 100 });
@@ -140,6 +147,27 @@ describe('the steward of shards', () => {
     await eventually(() => jobs.length === 2, soon);
     expect(await waitedMs()).to.be.within(aheadMs, aheadMs + Date.now() - createdAtMs);
   });
+
+  for (const [what, outcome] of [
+    ['hangs', () => new Promise<void>(() => {})],
+    ['fails', () => Promise.reject(new Error('its node is away'))],
+  ] as const) {
+    it(`tells an owner by a doorbell when its queue ${what}, and goes on with the other sends of the shard`, async () => {
+      const listener = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
+      const bells: Doorbell[] = [];
+      listener.on((bell) => void bells.push(bell));
+      adding = outcome;
+      await own('a');
+      await send('a');
+      aheadMs = 2_500;
+      await start();
+      await eventually(() => bells.length > 0, soon);
+      expect(bells[0]).to.deep.equal({ topic: 'sends', workspace, device: 'a' });
+      await isClosed('a', await send('a', { lifeMs: 50 }));
+      expect(errors).to.deep.equal([]);
+      listener.close();
+    });
+  }
 
   it('leaves a send to its owner that has taken it in, and one without an owner to the next', async () => {
     const ownership = await own('a');
@@ -247,6 +275,16 @@ describe('the steward of shards', () => {
     expect(looks).to.equal(SHARDS);
     stoppedAtMs += 8;
     await eventually(() => looks === 2 * SHARDS, soon);
+  });
+
+  it('serves shards that have no steward while the list of senders does not answer', async () => {
+    const { store } = space;
+    const { run } = store;
+    const silent: typeof run = (...args) => (args[0] === 'list-members' ? new Promise(() => {}) : run(...args));
+    Object.assign(store, { run: silent });
+    const over = await send('b', { lifeMs: -1 });
+    await start();
+    await isClosed('b', over);
   });
 
   for (const away of ['due', 'steward'] as const) {

@@ -109,6 +109,59 @@ describe('what a session reports', () => {
     expect([asked, stage.failed]).to.deep.equal([3, []]);
   });
 
+  it('ends no owner while replicas confirm nothing: receipts are written, and the network hears of them afterwards', async () => {
+    const { store } = stage;
+    const confirm = store.confirmWrites;
+    let isAway = true;
+    let asked = 0;
+    store.confirmWrites = async () => {
+      asked++;
+      stage.leap(60_000);
+      if (isAway) throw new GatewayError({ code: 'not_confirmed', message: '0 of 1 replicas' });
+    };
+    try {
+      const list = await sendTo(ADA);
+      await eventually(async () => (await stage.counts(list)).sent === 1, { everyMs: 1 });
+      const platformIds = stage.sent.map(({ platformId }) => platformId);
+      let isTold = false;
+      const receipt = { kind: 'delivered' as const, platformIds, atMs: 1 };
+      const told = Promise.resolve(session.report({ kind: 'receipt', receipt })).then(() => {
+        isTold = true;
+      });
+      await eventually(async () => (await stage.statuses(list))[0] === 'delivered', { everyMs: 1 });
+      await eventually(() => asked >= 2, { everyMs: 1 });
+      expect([isTold, stage.failed]).to.deep.equal([false, []]);
+      isAway = false;
+      await told;
+      expect(stage.failed).to.deep.equal([]);
+    } finally {
+      store.confirmWrites = confirm;
+    }
+  });
+
+  it('of more receipts than 200 waits for no replicas: the network repeats them at the next login', async () => {
+    const { store } = stage;
+    const confirm = store.confirmWrites;
+    let isAway = true;
+    let refused = 0;
+    store.confirmWrites = async () => {
+      if (!isAway) return;
+      refused++;
+      throw new GatewayError({ code: 'not_confirmed', message: '0 of 1 replicas' });
+    };
+    let told = 0;
+    const receipt = { kind: 'read' as const, platformIds: ['other'], atMs: 1 };
+    for (let i = 0; i < 205; i++) {
+      void Promise.resolve(session.report({ kind: 'receipt', receipt: { ...receipt } })).then(() => told++);
+    }
+    await eventually(() => refused >= 205 + 200, { everyMs: 1 });
+    isAway = false;
+    await eventually(() => told === 200, { everyMs: 1 });
+    await session.report({ kind: 'receipt', receipt });
+    store.confirmWrites = confirm;
+    expect([told, stage.failed]).to.deep.equal([200, []]);
+  });
+
   it('lets go who wrote, where strangers are held', async () => {
     let isLocked = true;
     Object.assign(stage.network, {

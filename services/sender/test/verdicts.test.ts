@@ -6,7 +6,7 @@ import { Verdicts } from '@gateway/sender/dispatching/verdicts';
 import { FirstContactHold } from '@gateway/sender/holding/first-contact-hold';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { TakeIns } from '@gateway/sender/preparing/take-ins';
-import { FailureLines } from '@gateway/sender/scheduling/failure-lines';
+import { FailureLines } from '@gateway/sender/reporting/failure-lines';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';

@@ -1,6 +1,6 @@
 import { MEDIA, type MediaContent } from '@gateway/contracts/content/media-content';
+import { hasAtMost } from '@gateway/contracts/count-characters';
 import { LIMITS } from '@gateway/contracts/limits';
-import { hasAtMost } from '../http/input/count-characters.js';
 import type { Attachment } from './attachment-schema.js';
 
 export type PlacedText = Pick<MediaContent, 'caption' | 'followingText'>;

@@ -85,7 +85,7 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     // A new account brings keys: 300 kB.
     if (before.desired?.want !== 'linking') await deps.headroom.refuseWithoutRoom('urgent', 0, address);
     await requireSender(deps, before);
-    await makeDevice(store, address);
+    await makeDevice(store, call);
     const { outcome, attemptId } = await startLink(call, deps);
     const result = await waitForCode(call, deps, attemptId);
     // Who has the code may link an account of theirs.
@@ -97,8 +97,8 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
   },
 };
 
-async function makeDevice(store: Store, address: DeviceAddress): Promise<void> {
-  await ensureDevice(store, address).catch((thrown: unknown) => {
+async function makeDevice(store: Store, { address, token: { keyId } }: ConnectCall): Promise<void> {
+  await ensureDevice(store, address, { keyId }).catch((thrown: unknown) => {
     throw thrown instanceof DevicesFullError ? new ApiError('devices_full') : thrown;
   });
 }
@@ -127,12 +127,11 @@ async function requireSender({ store }: ApiDeps, { desired }: DeviceState): Prom
 }
 
 /** The attempt to wait for: a new one, or the one that runs. */
-async function startLink({ address, query }: ConnectCall, { store }: ApiDeps) {
+async function startLink({ address, query, token: { keyId } }: ConnectCall, { store }: ApiDeps) {
   const { method, phoneNumber, forceNew } = query;
   const link = await requestLink(store, address, {
     attemptId: makeAttemptId(),
-    method,
-    forceNew,
+    ...{ method, forceNew, keyId },
     ...(method === 'pairingCode' && phoneNumber !== undefined && { phone: phoneNumber }),
   });
   await ringDoorbell(store, { topic: 'desired', ...address });

@@ -42,8 +42,8 @@ export const disconnectDevice: Endpoint<Nothing, Nothing> = {
     errors: [],
   },
 
-  async handle({ address, signal }, deps) {
-    const { outcome, attemptId } = await requestUnlink(deps.store, address, { attemptId: makeAttemptId() });
+  async handle({ address, signal, token: { keyId } }, deps) {
+    const { outcome, attemptId } = await requestUnlink(deps.store, address, { attemptId: makeAttemptId(), keyId });
     if (outcome === 'nothingLinked') return describe('nothingLinked');
     await ringDoorbell(deps.store, { topic: 'desired', ...address });
     const found = await waitForDevice(deps, address, {

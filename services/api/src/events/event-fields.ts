@@ -1,8 +1,8 @@
 import { LOG_START, type LogPlace, parseCursor } from '@gateway/contracts/events/cursor';
 import { EVENT_TYPES } from '@gateway/contracts/events/events';
-import type { Workspace } from '@gateway/contracts/ids';
-import { areEventsOpen, openEvents } from '@gateway/store/events/open-events';
+import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog, noteReading } from '@gateway/store/events/read-log';
+import type { ApiToken } from '@gateway/store/workspace/api-tokens';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
@@ -42,11 +42,11 @@ type EventsCall = Pick<Call<{ types?: string[] }, unknown>, 'query' | 'token'>;
 
 /** From where on. To read is to want events: from now on there are some. */
 export async function startReading(
-  { workspace, query }: { workspace: Workspace; query: { after?: string | undefined } },
+  { token, query }: { token: Pick<ApiToken, 'workspace' | 'keyId'>; query: { after?: string | undefined } },
   { store }: ApiDeps,
 ): Promise<LogPlace> {
-  if (!(await areEventsOpen(store, workspace))) await openEvents(store, workspace);
-  await noteReading(store, workspace);
+  const { workspace, keyId } = token;
+  if (!(await noteReading(store, workspace))) await openEvents(store, workspace, { keyId });
   return query.after === undefined ? endOfLog(store, workspace) : (parseCursor(query.after) ?? LOG_START);
 }
 

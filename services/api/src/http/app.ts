@@ -1,8 +1,9 @@
 import type { RequestListener } from 'node:http';
-import express from 'express';
+import express, { type RequestHandler } from 'express';
 import type { ApiDeps } from '../api-deps.js';
 import { DeviceStates } from '../devices/device-states.js';
 import { BASE_PATH, ENDPOINTS } from '../endpoints.js';
+import { type App, answerDirectly, makeMessages } from './answer-directly.js';
 import type { Endpoint } from './endpoint.js';
 import { KnownTokens } from './known-tokens.js';
 import { answerError } from './middlewares/answer-error.js';
@@ -24,7 +25,7 @@ import { localsOf } from './request-locals.js';
  * The public API. The order of checks is the order of lines; nothing before `readBody` touches a body. Express finds the route, and
  * what it finds is done by one handler: each layer of its router costs a request as much as a check.
  */
-export function createApp(deps: ApiDeps): RequestListener {
+export function createApp(deps: ApiDeps): App {
   const app = express();
   app.disable('x-powered-by');
   app.enable('case sensitive routing');
@@ -40,6 +41,7 @@ export function createApp(deps: ApiDeps): RequestListener {
   const begin = beginRequest(deps);
   const checkToken = authenticate({ ...deps, known }, limits.failedTokens);
   const refuseWith = (refuse: Step) => inOrder([checkToken, limitOther, refuse]);
+  const answers = new Map<string, RequestHandler>();
   for (const [path, endpoints] of groupByPath(ENDPOINTS)) {
     const route = app.route(`${BASE_PATH}${path}`);
     const allowed = endpoints.flatMap(allowedMethods);
@@ -58,7 +60,10 @@ export function createApp(deps: ApiDeps): RequestListener {
         validateInput(endpoint),
         runHandler(endpoint, deps, { states, known }),
       ]);
-      for (const method of endpoint.methods) route[method](answer);
+      for (const method of endpoint.methods) {
+        route[method](answer);
+        if (!path.includes(':')) answers.set(`${method.toUpperCase()} ${BASE_PATH}${path}`, answer);
+      }
     }
     route.all(refuse);
   }
@@ -68,11 +73,15 @@ export function createApp(deps: ApiDeps): RequestListener {
     refuseWith(refuseMethod(['GET', 'HEAD'])),
   );
   app.use(refuseWith(refusePath));
-  app.use(answerError(deps));
-  return (req, res) => {
+  const failed = answerError(deps);
+  app.use(failed);
+  const messages = makeMessages(app);
+  const find = answerDirectly(app, { messages, answers, answerError: failed });
+  const listener: RequestListener = (req, res) => {
     begin(req, res);
-    app(req, res);
+    find(req, res);
   };
+  return Object.assign(listener, { messages });
 }
 
 function nameRoute(path: string): Step {

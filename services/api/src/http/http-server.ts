@@ -14,6 +14,7 @@ import { ApiError } from '@gateway/runtime/errors';
 import { noteAccepted, StartSlices } from '@gateway/runtime/http/start-slices';
 import { sendAnswer } from '../sends/send-answer.js';
 import type { AddressWindows } from './address-windows.js';
+import type { App } from './answer-directly.js';
 import { breakBody } from './body/broken-bodies.js';
 import { dropRest } from './body/drop-rest.js';
 import { addressOf, Connections } from './connections.js';
@@ -37,7 +38,7 @@ export interface HttpServerOptions {
   tokenless: AddressWindows;
   /** How long a caller may leave what is written to it where it is. */
   unreadMs?: number;
-  app: RequestListener;
+  app: App;
 }
 
 export interface HttpServer {
@@ -58,6 +59,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { host, port, requestTimeoutMs, backlog, maxConnections, onDrop, tokenless, app } = options;
   const { unreadMs = UNREAD_MS, maxPerAddress = maxConnections } = options;
   const server = createServer({
+    ...app.messages,
     headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),

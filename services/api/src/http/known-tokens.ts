@@ -6,13 +6,15 @@ import { type ApiToken, findApiToken, findWorkspacesOfTokens, isUsable } from '@
 
 /** How long a revoked token may go on working: callers that ask often are read once in this time. */
 const KNOWN_FOR_MS = 1_000;
+/** The name of a workspace is not free for longer, once its tokens are gone (`deleteWorkspace`). */
+const SAME_FOR_MS = 1_400;
 /** About 5 MB. Beyond it everything is read again. */
 const MAX_KNOWN = 10_000;
 /** How long questions about doubtful tokens are collected. */
 const COLLECT_MS = 50;
 
-export function invalidToken(): ApiError {
-  return new ApiError('invalid_token', { headers: { 'WWW-Authenticate': 'Bearer' } });
+export function invalidToken(cause?: Error): ApiError {
+  return new ApiError('invalid_token', { headers: { 'WWW-Authenticate': 'Bearer' }, cause });
 }
 
 interface Question {
@@ -53,6 +55,18 @@ export class KnownTokens {
     if (token) this.#known.set(keyId, { token, readAtMs });
     else this.#known.delete(keyId);
     return token;
+  }
+
+  /**
+   * Before what was read is shown: throws `invalid_token` when the workspace has been deleted since its token was found, and what was read may
+   * be of the next one of its name. Asks only where there was time for that.
+   */
+  requireThere(keyId: string): Promise<void> | undefined {
+    const known = this.#known.get(keyId);
+    if (known && this.#deps.clock.monotonicMs() - known.readAtMs < SAME_FOR_MS) return undefined;
+    return this.find(keyId, { isDoubtful: false }).then((token) => {
+      if (!token) throw invalidToken();
+    });
   }
 
   /** Of a request that took its time since its token was found: throws `invalid_token` when that has been revoked or expired since. */

@@ -48,12 +48,12 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
     errors: ['opt_outs_full', 'not_confirmed'],
   },
 
-  async handle({ body, workspace, logger }, { store, clock, headroom, maxOptOuts }) {
+  async handle({ body, workspace, token: { keyId }, logger }, { store, clock, headroom, maxOptOuts }) {
     await headroom.refuseWithoutRoom('urgent');
     const people = new Set(body.phone.map(canonicalPhoneNumber)).size;
     const { optOuts = maxOptOuts } = await readWorkspaceLimits(store, workspace);
     const max = Math.min(optOuts, maxOptOuts);
-    const wanted = { numbers: body.phone, source: 'api', atMs: clock.nowMs(), max } as const;
+    const wanted = { numbers: body.phone, source: 'api', atMs: clock.nowMs(), max, from: { keyId } } as const;
     const { added, refused } = await addToList(store, workspace, wanted);
     logger.info('opt-outs added', { added, refused });
     if (refused > 0) throw full({ refused, max });

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
-import { findRepeat, type Repeat, type RepeatClaim, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
+import {
+  findRepeat,
+  isClaimed,
+  type Repeat,
+  type RepeatClaim,
+  releaseRepeat,
+} from '@gateway/store/sends/accepting/idempotency';
 import { stringify } from 'safe-stable-stringify';
 import type { ApiDeps } from '../api-deps.js';
 import type { Answer, Call } from '../http/endpoint.js';
@@ -17,6 +23,8 @@ export interface FirstRequest extends Repeat {
   address: DeviceAddress;
   /** Where the key lies. */
   key: string;
+  /** Whether it is still being handled: it has a record before it has an answer. */
+  isHandled(): Promise<boolean>;
 }
 
 interface Handlers {
@@ -43,11 +51,14 @@ export async function handleOnce(
   // The order of fields, at any depth, does not matter.
   const fingerprint = await inTurn(() => createHash('sha256').update(stringify(body)).digest());
   if (found.kind === 'free') return handleClaimed(deps, found.claim, () => handle({ key: found.key, fingerprint }));
-  const { first, address: firstAddress, key } = found;
+  const { first, address: firstAddress, key, claimKey } = found;
   if (!first.fingerprint.equals(fingerprint)) throw new ApiError('idempotency_mismatch');
   // The first request may have ended without this.
   await deps.store.confirmWrites(key);
-  const { headers, ...answer } = await again({ ...first, address: firstAddress, key });
+  const { headers, ...answer } = await again({
+    ...{ ...first, address: firstAddress, key },
+    isHandled: () => isClaimed(deps.store, claimKey),
+  });
   return { ...answer, headers: { ...headers, 'Idempotency-Replayed': 'true' } };
 }
 

@@ -44,9 +44,8 @@ export async function waitForOtp(
     look,
     timeoutMs: deps.waits.otpMs,
     signal,
-  }).catch(async (thrown: unknown) => {
+  }).catch((thrown: unknown) => {
     if (stopping.aborted) return undefined;
-    if (key && signal.aborted) await keepAnswer(store, { key, messageId, answer: {} });
     throw thrown;
   });
   if (outcome && 'failure' in outcome) {

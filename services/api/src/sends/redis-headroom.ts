@@ -1,10 +1,11 @@
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
-import type { Clock } from '@gateway/runtime/clock';
+import { Shares } from '@gateway/runtime/bytes/shares';
+import { type Clock, sleep } from '@gateway/runtime/clock';
 import { ApiError, GatewayError } from '@gateway/runtime/errors';
 import type { Capacity, Room } from '@gateway/store/core/capacity';
-import { Shares } from '../http/shares.js';
+import { type BacklogUse, TAKEN_PART_MS } from '@gateway/store/limits/take-backlog';
 
 /**
  * Requests are refused beyond these shares of `maxmemory`: of what is used, and of that together with what accepted
@@ -49,19 +50,33 @@ export function roomUseOf(recipients: number): RoomUse {
  * in between is counted at once.
  */
 export class RedisHeadroom {
-  readonly #read: () => Promise<Capacity>;
+  readonly #read: (known?: Capacity) => Promise<Capacity>;
   readonly #clock: Clock;
+  readonly #takeBacklog: (use: BacklogUse) => Promise<boolean>;
   #asked: Promise<Capacity> | undefined;
   #askedAtMs = 0;
+  /** A second answer, before its time. */
+  #again: Promise<Capacity> | undefined;
   #known: Capacity | undefined;
+  /** Of which moment, by the clock of all processes. */
+  #knownAtMs = 0;
   readonly #taken = new Set<Taken>();
   /** Messages of these, by workspace: in each shard, and in all of them. */
   readonly #unseen = Array.from({ length: SHARDS }, () => new Shares());
   readonly #unseenInAll = new Shares();
 
-  constructor(read: () => Promise<Capacity>, clock: Clock) {
+  /**
+   * @param read is given its last answer: what lies on a node that is away is as it was.
+   * @param takeBacklog counts what all processes take in a workspace that has a limit. Default: this is the only one.
+   */
+  constructor(
+    read: (known?: Capacity) => Promise<Capacity>,
+    clock: Clock,
+    takeBacklog: (use: BacklogUse) => Promise<boolean> = async () => true,
+  ) {
     this.#read = read;
     this.#clock = clock;
+    this.#takeBacklog = takeBacklog;
   }
 
   /** Bytes by the last answer of Redis, including the future need of accepted recipients. */
@@ -88,6 +103,22 @@ export class RedisHeadroom {
     { use, messages, address }: { use: RoomUse; messages: number; address: DeviceAddress },
     write: (freeMessages: number) => Promise<T>,
   ): Promise<T> {
+    const asked = { use, messages, address };
+    const reserved = (await this.#reserve(asked)) ?? (await this.#askAgain().then(() => this.#reserve(asked)));
+    if (!reserved) throw noRoom();
+    const { taken, freeMessages } = reserved;
+    try {
+      return await write(freeMessages);
+    } catch (thrown) {
+      if (thrown instanceof ApiError) this.#forget(taken);
+      throw thrown;
+    } finally {
+      taken.isWritten = true;
+    }
+  }
+
+  /** `undefined`, and nothing is counted, where other processes have taken too many of the workspace, as far as this one knows. */
+  async #reserve({ use, messages, address }: { use: RoomUse; messages: number; address: DeviceAddress }) {
     const capacity = await this.#capacity();
     // Looked at and counted in one turn: of requests that come together, each sees those before it.
     const room = roomFor(capacity, address);
@@ -104,14 +135,37 @@ export class RedisHeadroom {
     const taken: Taken = { address, messages, isWritten: false };
     this.#taken.add(taken);
     this.#count(address, messages);
+    const isFree = !isBounded || (await this.#takeOfWorkspace(taken, most));
+    return isFree ? { taken, freeMessages: Math.ceil(free) } : undefined;
+  }
+
+  /** What other processes have taken since each of them looked counts, too. */
+  async #takeOfWorkspace(taken: Taken, most: number): Promise<boolean> {
+    const { address, messages } = taken;
+    const room = most - (this.#known?.queuedMessages.get(address.workspace) ?? 0);
+    const use = {
+      workspace: address.workspace,
+      messages,
+      room,
+      knownAtMs: this.#knownAtMs,
+      nowMs: this.#clock.nowMs(),
+    };
+    let isFree = false;
     try {
-      return await write(Math.ceil(free));
-    } catch (thrown) {
-      if (thrown instanceof ApiError) this.#forget(taken);
-      throw thrown;
+      isFree = await this.#takeBacklog(use);
+      return isFree;
     } finally {
-      taken.isWritten = true;
+      if (!isFree) this.#forget(taken);
     }
+  }
+
+  /**
+   * What others wrote while this one asked counts twice: it asks once more before it refuses. What waits for that is not counted: there
+   * may be room for less.
+   */
+  #askAgain(): Promise<unknown> {
+    this.#again ??= sleep(TAKEN_PART_MS).then(() => this.#ask());
+    return this.#again;
   }
 
   /** Bytes that the files of a workspace may take together. @param withoutLimit where Redis has no `maxmemory`. */
@@ -160,12 +214,19 @@ export class RedisHeadroom {
     const nowMs = this.#clock.monotonicMs();
     if (this.#asked && nowMs - this.#askedAtMs < FRESH_MS) return this.#asked;
     this.#askedAtMs = nowMs;
+    this.#again = undefined;
+    return this.#ask();
+  }
+
+  #ask(): Promise<Capacity> {
     const written = [...this.#taken].filter(({ isWritten }) => isWritten);
-    const asked = this.#read();
+    const askedAtMs = this.#clock.nowMs();
+    const asked = this.#read(this.#known);
     this.#asked = asked;
     asked.then(
       (known) => {
         this.#known = known;
+        this.#knownAtMs = askedAtMs;
         // Redis counts what was written before it was asked; what was on its way may count twice until it is asked again.
         for (const each of written) this.#forget(each);
       },

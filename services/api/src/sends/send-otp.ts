@@ -110,23 +110,19 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
 
 async function sendOnce(call: OtpCall, deps: ApiDeps, repeat: RepeatKey | undefined): Promise<Answer> {
   const device = await requireLinkedDevice(call);
-  const handledUntilMs = deps.clock.nowMs() + deps.waits.otpMs + ANSWERED_WITHIN_MS;
   // Before the record: after it the OTP counts as accepted, even if Redis fails.
   const makePlatformId = await platformIdMaker(deps, call.address);
   const send = { ...toSend(call, deps), ...device };
-  const messageId = await recordSend(call, deps, { send, answer: { handledUntilMs }, repeat });
+  const messageId = await recordSend(call, deps, { send, answer: {}, repeat });
   const otp = { messageId, platformMessageId: makePlatformId(messageId), address: call.address };
   return toAnswer(call, await waitForOtp(call, deps, { ...otp, ...(repeat && { idempotencyKey: repeat.key }) }));
 }
 
-/** Beside the wait: no step of a request takes longer. */
-const ANSWERED_WITHIN_MS = 10_000;
-
-/** The first answer, if there was one; else that of a request whose caller had left before it. */
+/** The first answer, if there was one; else that of a request that ended before it. */
 async function answerAgain(call: OtpCall, deps: ApiDeps, first: FirstRequest): Promise<Answer> {
-  const { handledUntilMs, ...kept } = first.answer as Partial<OtpAnswer> & { handledUntilMs?: number };
+  const kept = first.answer as Partial<OtpAnswer>;
   if (isAnswer(kept)) return toAnswer(call, kept);
-  if (handledUntilMs !== undefined && deps.clock.nowMs() < handledUntilMs) throw inProgress();
+  if (await first.isHandled()) throw inProgress();
   const { messageId, address, key } = first;
   const platformMessageId = (await platformIdMaker(deps, address))(messageId);
   return toAnswer(call, await waitForOtp(call, deps, { messageId, platformMessageId, address, idempotencyKey: key }));

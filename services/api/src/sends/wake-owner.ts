@@ -8,6 +8,7 @@ import type { ApiDeps } from '../api-deps.js';
 /**
  * Tells the owner of a device of a send; the process that claims a device without one reads its open sends. A one-time
  * password also has a doorbell: by the queue its owner hears of it turns of the event loop later, which a list may fill.
+ * Where the queue cannot be written a doorbell tells it to compare all that is open.
  * Never rejects, whatever becomes of Redis: the send is promised, and an owner that hears of nothing finds it.
  */
 export async function wakeOwner(
@@ -21,5 +22,7 @@ export async function wakeOwner(
     await producer.addSend(owner, { v: 1, ...address, messageId, requestId, priority });
   } catch (thrown) {
     logger.warn('owner not woken for a send, it finds it by itself', { messageId, error: toError(thrown) });
+    // On a Cluster the queue may lie on a node that is away, and the send does not.
+    await ringDoorbell(store, { topic: 'sends', ...address });
   }
 }

@@ -1,18 +1,19 @@
+import { type WebhookChangeInput, webhookChangeInput } from '@gateway/egress/input/webhook-input';
 import { changeWebhook as change } from '@gateway/store/webhooks/webhooks';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
 import { MAX_WEBHOOK_BODY_BYTES, refuseUrl } from './create-webhook.js';
-import { describeWebhook, foundWebhook, type WebhookBody, webhookAnswer, webhookFields } from './webhook-fields.js';
+import { describeWebhook, foundWebhook, webhookAnswer } from './webhook-fields.js';
 
 /** `PATCH /webhooks/{webhookId}`: changes what is given. Safe to repeat. */
-export const changeWebhook: Endpoint<Record<string, never>, Partial<WebhookBody>> = {
+export const changeWebhook: Endpoint<Record<string, never>, WebhookChangeInput> = {
   methods: ['patch'],
   path: '/webhooks/:webhookId',
   bucket: 'webhooks',
   scope: 'webhooks',
   ofWorkspace: true,
   query: Joi.object<Record<string, never>>({}),
-  body: Joi.object<Partial<WebhookBody>>(webhookFields).or(...Object.keys(webhookFields)),
+  body: webhookChangeInput,
   maxBodyBytes: MAX_WEBHOOK_BODY_BYTES,
   docs: {
     operationId: 'changeWebhook',
@@ -20,7 +21,9 @@ export const changeWebhook: Endpoint<Record<string, never>, Partial<WebhookBody>
     description:
       'Changes what is given and leaves all else. With another `url` or other `headers` the endpoint must pass its test again before it ' +
       'gets anything; what happens meanwhile waits. The next request is made with what was changed, and an answer to one before it says ' +
-      'nothing of the endpoint any more. Safe to repeat.',
+      'nothing of the endpoint any more. A repeat of a request has the same `webhook-id` and the same body, with one exception: what is not to ' +
+      'be told any more, after a change to `content: none` or `numbers: masked` or when a person was forgotten, is missing from it, under ' +
+      'the same `webhook-id`. Safe to repeat.',
     example: { types: ['messages.updated', 'send.finished'] },
     answer: { status: 200, description: 'The endpoint as it is now.', body: Joi.object(webhookAnswer) },
     errors: ['not_found', 'not_confirmed'],

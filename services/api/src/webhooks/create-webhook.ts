@@ -1,38 +1,25 @@
-import {
-  makeWebhookSecret,
-  SIGNATURE_SCHEMES,
-  type SignatureScheme,
-  verifierOf,
-} from '@gateway/contracts/webhooks/signature';
+import { makeWebhookSecret, verifierOf } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import { shownHost } from '@gateway/egress/egress-error';
 import { assertAllowed, type FetchPolicy } from '@gateway/egress/fetch-policy';
+import { type NewWebhookInput, newWebhookInput } from '@gateway/egress/input/webhook-input';
 import { ApiError } from '@gateway/runtime/errors';
 import { createWebhook as create } from '@gateway/store/webhooks/webhooks';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { describeWebhook, secretAnswer, type WebhookBody, webhookAnswer, webhookFields } from './webhook-fields.js';
-
-type CreateBody = Pick<WebhookBody, 'url'> & Partial<WebhookBody> & { signature: SignatureScheme };
+import { describeWebhook, secretAnswer, webhookAnswer } from './webhook-fields.js';
 
 export const MAX_WEBHOOK_BODY_BYTES = 64 * 1024;
 
 /** `POST /webhooks`: an endpoint that is told what happens, once it has passed its test. */
-export const createWebhook: Endpoint<Record<string, never>, CreateBody> = {
+export const createWebhook: Endpoint<Record<string, never>, NewWebhookInput> = {
   methods: ['post'],
   path: '/webhooks',
   bucket: 'webhooks',
   scope: 'webhooks',
   ofWorkspace: true,
   query: Joi.object<Record<string, never>>({}),
-  body: Joi.object<CreateBody>({
-    ...webhookFields,
-    url: webhookFields.url.required(),
-    signature: Joi.string()
-      .valid(...SIGNATURE_SCHEMES)
-      .default('v1')
-      .description('`v1`: HMAC-SHA256 with a secret. `v1a`: ed25519, for receivers who should have no secret.'),
-  }),
+  body: newWebhookInput,
   maxBodyBytes: MAX_WEBHOOK_BODY_BYTES,
   docs: {
     operationId: 'createWebhook',
@@ -49,16 +36,17 @@ export const createWebhook: Endpoint<Record<string, never>, CreateBody> = {
     errors: ['webhooks_full', 'not_confirmed'],
   },
 
-  async handle({ body, workspace, logger }, { store, headroom, webhookPolicy }) {
+  async handle({ body, workspace, token: { keyId }, logger }, { store, headroom, webhookPolicy }) {
     await headroom.refuseWithoutRoom('urgent');
     const { url, headers = {}, signature, ...settings } = body;
     refuseUrl(url, webhookPolicy);
     const secret = makeWebhookSecret(signature);
-    const made = await create(store, workspace, {
+    const wanted = {
       settings: { ...DEFAULT_WEBHOOK_SETTINGS, ...settings },
       target: { url, headers },
       secrets: [{ secret }],
-    });
+    };
+    const made = await create(store, workspace, wanted, { keyId });
     if (made === 'full') throw new ApiError('webhooks_full');
     logger.info('webhook created', { webhookId: made.id, host: shownHost(new URL(url).hostname) });
     const audit = { action: 'webhook.created', target: made.id } as const;

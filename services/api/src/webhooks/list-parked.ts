@@ -1,4 +1,4 @@
-import { listParked as list, type ParkedPlace } from '@gateway/store/webhooks/delivering/parked';
+import { listParked as list, parseParkedPlace, sayParkedPlace } from '@gateway/store/webhooks/delivering/parked';
 import { readWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
@@ -30,10 +30,10 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
     operationId: 'listParkedEvents',
     summary: 'List what a webhook refuses',
     description:
-      'Events that were refused three times while other requests were taken, the oldest first. They are tried again by themselves, for ' +
-      '72 hours, and what follows for the same recipient waits behind them. 10,000 events of an endpoint are kept so; if there are more, ' +
+      'Events that were refused, or not answered, three times while other requests were taken, the oldest first. They are tried again by ' +
+      'themselves, for 72 hours, and what follows for the same recipient waits behind them. 10,000 events of an endpoint are kept so; if there are more, ' +
       'the oldest go, and the endpoint is told `events.gap`. For a short while after it was put aside, a request is here as a whole, until ' +
-      'the events that are refused are found.',
+      'the events that are refused are found. A request that was not answered stays whole: it may have been taken.',
     answer: {
       status: 200,
       description: 'One page of the list.',
@@ -45,12 +45,15 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
               type: Joi.string().required(),
               device: Joi.string().allow(null).required(),
               since: Joi.string().required().description('ISO 8601.'),
-              attempts: Joi.number().integer().required().description('How often it was refused alone.'),
+              attempts: Joi.number()
+                .integer()
+                .required()
+                .description('How often it was refused alone, or not answered.'),
               lastStatus: Joi.number()
                 .integer()
                 .allow(null)
                 .required()
-                .description('Of HTTP; `null`: not tried alone yet.'),
+                .description('Of HTTP; `null`: not tried alone yet, or not answered.'),
               nextAttemptAt: Joi.string()
                 .allow(null)
                 .required()
@@ -73,14 +76,14 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
     const page = await list(
       store,
       { workspace, id },
-      { after: after === undefined ? after : fromCursor(after), limit: limit + 1 },
+      { after: after === undefined ? after : parseParkedPlace(after), limit: limit + 1 },
     );
     const last = page[limit - 1];
     return {
       status: 200,
       body: {
         parked: page.slice(0, limit).map(describe),
-        nextCursor: page.length > limit && last ? toCursor(last) : null,
+        nextCursor: page.length > limit && last ? sayParkedPlace(last) : null,
       },
     };
   },
@@ -97,10 +100,3 @@ function describe({ sinceMs, dueMs, clock, events: [first, ...behind] }: Parked)
 }
 
 const iso = (ms: number) => new Date(ms).toISOString();
-
-const toCursor = ({ sinceMs, key }: ParkedPlace) => `${Math.trunc(sinceMs)}.${key}`;
-
-function fromCursor(cursor: string): ParkedPlace {
-  const dot = cursor.indexOf('.');
-  return { sinceMs: Number(cursor.slice(0, dot)), key: cursor.slice(dot + 1) };
-}

@@ -4,6 +4,7 @@ import { replayWebhook as replay } from '@gateway/store/webhooks/delivering/repl
 import { readWebhook } from '@gateway/store/webhooks/webhooks';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
+import { readInTurn } from '../http/read-in-turn.js';
 import { MAX_WEBHOOK_BODY_BYTES } from './create-webhook.js';
 import { foundWebhook } from './webhook-fields.js';
 
@@ -24,9 +25,14 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
       .items(Joi.string().min(1).max(MAX_EVENT_ID_CHARACTERS))
       .min(1)
       .max(100)
-      .description('Of events in `/parked`, or of requests in `/deliveries`: these come as they were.'),
-    after: time.description('ISO 8601: all events from then on; as far as the last 7 days go.'),
-    before: time.description('ISO 8601. Without it: until now.'),
+      .description(
+        'Of events in `/parked`; of requests in `/deliveries`, which come as they were; of any event or change that is kept, as `GET /events/{id}` ' +
+          'finds it, if this endpoint asks for it: a change then comes alone.',
+      ),
+    after: time.description(
+      'ISO 8601, in the past: all events with this `timestamp` or a later one; as far as the last 7 days go.',
+    ),
+    before: time.description('ISO 8601, later than `after`: until before this `timestamp`. Without it: until now.'),
   })
     .xor('ids', 'after')
     .with('before', 'after'),
@@ -35,34 +41,42 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
     operationId: 'replayWebhook',
     summary: 'Tell a webhook once more',
     description:
-      "Posts events again: those with these ids, or all of the endpoint's types from one time until another. It does not delay what " +
+      "Posts events again: those with these ids, or all of the endpoint's types that happened from one time until another, however late they were told. It does not delay what " +
       'happens now, and waits while the endpoint is paused, disabled or unverified. What is told again has the ids that it had; a request that has the same events ' +
-      'has the same `webhook-id`, too. Up to a hundred replays of an endpoint wait for each other. Safe to repeat.',
+      'has the same `webhook-id`, too. Ids are looked for among 500 entries ' +
+      'of the log around the time of each, and 10,000 more for all of a request. Up to a hundred replays of an endpoint wait for each other. Safe to repeat.',
     example: { after: '2026-11-21T19:00:00Z', before: '2026-11-21T20:00:00Z' },
     answer: {
       status: 202,
       description: 'It will be told again.',
       body: Joi.object({
         webhookId: Joi.string().required(),
-        unknown: Joi.array().items(Joi.string()).required().description('Ids that are not known, or known no more.'),
+        unknown: Joi.array()
+          .items(Joi.string())
+          .required()
+          .description('Ids that are not known, known no more, or of what this endpoint does not ask for.'),
       }),
     },
     errors: ['not_found', 'replays_full', 'not_confirmed'],
   },
 
-  async handle({ params, body, workspace, logger }, { store, clock, headroom }) {
+  async handle(call, { store, clock, headroom }) {
+    const { params, body, workspace, logger } = call;
     await headroom.refuseWithoutRoom('urgent');
     const { id } = foundWebhook(await readWebhook(store, workspace, params.webhookId!));
     const nowMs = clock.nowMs();
     const wanted = 'ids' in body ? body : toTimes(body, nowMs);
-    const outcome = await replay(store, { workspace, id }, wanted, nowMs);
+    const outcome = await readInTurn(call, () => replay(store, { workspace, id }, wanted, nowMs));
     if (outcome === 'gone') throw new ApiError('not_found');
     if (outcome === 'full') throw new ApiError('replays_full');
+    if (outcome === 'empty') throw new ApiError('invalid_request', { details: [NOTHING_BETWEEN] });
     logger.info('webhook replay asked for', { webhookId: id });
     const audit = { action: 'webhook.replayed', target: id } as const;
     return { status: 202, body: { webhookId: id, unknown: outcome.unknown }, audit };
   },
 };
+
+const NOTHING_BETWEEN = { path: ['after'], message: 'must be earlier than `before`, and than now' };
 
 /** What has not happened yet is told anyway. */
 function toTimes({ after, before }: { after: string; before?: string }, nowMs: number) {

@@ -45,7 +45,7 @@ export const testWebhook: Endpoint<Nothing, Nothing> = {
           .description('Of the endpoint now.'),
       }),
     },
-    errors: ['not_found'],
+    errors: ['not_found', 'not_confirmed'],
   },
 
   async handle({ params, workspace, token, signal, logger }, { store, clock, webhookPolicy: policy }) {

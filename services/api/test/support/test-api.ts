@@ -23,6 +23,7 @@ import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { createStore, type Store } from '@gateway/store/core/store';
 import { EventBells } from '@gateway/store/events/event-bells';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { takeBacklog } from '@gateway/store/limits/take-backlog';
 import { type ApiToken, createApiToken, type NewToken } from '@gateway/store/workspace/api-tokens';
 import { type RedisSpace, searchAllNodes } from '@gateway/testkit/redis-space';
 
@@ -121,7 +122,13 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     app: createApp({
       tokenless,
       store,
-      headroom: options.headroom ?? new RedisHeadroom(() => readCapacity(store), systemClock),
+      headroom:
+        options.headroom ??
+        new RedisHeadroom(
+          () => readCapacity(store),
+          systemClock,
+          (use) => takeBacklog(store, use),
+        ),
       producer,
       doorbells,
       eventBells,

@@ -1,3 +1,4 @@
+import { COMMAND_LINE } from '@gateway/contracts/console/users';
 import { deriveStatus, REASONS } from '@gateway/contracts/devices/device-state';
 import { DISPLAY_NAME } from '@gateway/contracts/devices/display-name';
 import { MAX_TRACE_SECONDS } from '@gateway/contracts/devices/owner-questions';
@@ -5,19 +6,14 @@ import { CAREFUL_PACE, type Pace } from '@gateway/contracts/devices/pace';
 import { RESTRICTIONS } from '@gateway/contracts/devices/restriction';
 import { isDeviceId } from '@gateway/contracts/ids';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { readDefaultDevice, setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { readDeviceState } from '@gateway/store/devices/device-state';
-import {
-  listDevices,
-  readDefaultDevice,
-  readDevice,
-  renameDevice,
-  setDefaultDevice,
-  setPace,
-} from '@gateway/store/devices/devices';
+import { listDevices, readDevice, renameDevice, setPace } from '@gateway/store/devices/devices';
 import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
-import { removeDevice } from '@gateway/store/devices/remove-device';
+import { removeDevice } from '@gateway/store/devices/removing/remove-device';
 import { hasSender } from '@gateway/store/fleet/members';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
+import { createProof } from '@gateway/store/workspace/api-tokens';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
@@ -161,7 +157,8 @@ async function describe({ store, workspace }: CliContext, id: string) {
 async function chooseDefault(context: CliContext, id: string | undefined): Promise<void> {
   const { store, workspace, output, record } = context;
   if (id !== undefined) {
-    await setDefaultDevice(store, workspace, id);
+    const keyId = await createProof(store, workspace, COMMAND_LINE);
+    await setDefaultDevice(store, { workspace, device: id }, { keyId });
     await record('device.made_default', id);
   }
   output.show({ default: await readDefaultDevice(store, workspace) });

@@ -1,6 +1,6 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
-import { readDefaultDevice } from '@gateway/store/devices/devices';
+import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import type { CliContext } from '../cli-context.js';

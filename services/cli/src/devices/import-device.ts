@@ -1,12 +1,15 @@
+import { COMMAND_LINE } from '@gateway/contracts/console/users';
 import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
+import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { readDeviceState, recordObserved, requestUnlink } from '@gateway/store/devices/device-state';
-import { ensureDevice, readDefaultDevice } from '@gateway/store/devices/devices';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
+import { createProof, requireProof } from '@gateway/store/workspace/api-tokens';
 import type { CliContext } from '../cli-context.js';
 import { type AuthFolder, readAuthFolder } from './auth-folder.js';
 import { withDevice } from './take-device.js';
@@ -28,11 +31,14 @@ export async function importDevice(
   const { store, workspace, output, record } = context;
   const session = await readAuthFolder(folder);
   const address = { workspace, device: device ?? (await readDefaultDevice(store, workspace)) };
-  await ensureDevice(store, address);
-  await makeRoom(store, address, force);
-  const taken = await withDevice(context, address, { waitMs: TAKE_MS }, (ownership) =>
-    writeSession(store, ownership, session),
-  );
+  const keyId = await createProof(store, workspace, COMMAND_LINE);
+  await ensureDevice(store, address, { keyId });
+  await makeRoom(store, address, { force, keyId });
+  const taken = await withDevice(context, address, { waitMs: TAKE_MS }, async (ownership) => {
+    // What is written as its owner is refused once the workspace is gone; the device that was taken may be that of the next one.
+    await requireProof(store, workspace, keyId);
+    await writeSession(store, ownership, session);
+  });
   if (!taken) throw new Error(`device ${address.device} is in use by another process: try again`);
   await ringDoorbell(store, { topic: 'desired', ...address });
   await record('device.imported', address.device);
@@ -46,13 +52,17 @@ export async function importDevice(
 }
 
 /** Refuses a device that has an account; with `force` logs it out. */
-async function makeRoom(store: Store, address: DeviceAddress, force: boolean): Promise<void> {
+async function makeRoom(
+  store: Store,
+  address: DeviceAddress,
+  { force, keyId }: { force: boolean; keyId: string },
+): Promise<void> {
   const { desired, hasKeys } = await readDeviceState(store, address);
   if (desired?.want !== 'linked' && desired?.want !== 'linking' && !hasKeys) return;
   if (!force) {
     throw new Error(`device ${address.device} is linked, or being linked; --force logs that account out first`);
   }
-  const { attemptId } = await requestUnlink(store, address, { attemptId: makeAttemptId() });
+  const { attemptId } = await requestUnlink(store, address, { attemptId: makeAttemptId(), keyId });
   await ringDoorbell(store, { topic: 'desired', ...address });
   const deadlineMs = Date.now() + LIMITS.disconnectWaitSeconds * 1000;
   // If no process runs that could log it out, its keys are replaced anyway.

@@ -14,6 +14,7 @@ import {
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
+import { readCount } from '../read-count.js';
 import { readNumbers } from './read-numbers.js';
 
 const LIST_LIMIT = 100;
@@ -146,10 +147,4 @@ function readPhone(given: string): string {
 
 function collectPhones(given: string, before: string[] | undefined): string[] {
   return [...(before ?? []), readPhone(given)];
-}
-
-function readCount(given: string): number {
-  const count = Number(given);
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('Expected a whole number of at least 1.');
-  return count;
 }

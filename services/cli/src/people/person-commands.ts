@@ -2,6 +2,7 @@ import type { DeviceAddress } from '@gateway/contracts/ids';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { canonicalPhoneNumber, maskPhoneNumber, spellingsOf } from '@gateway/contracts/people/phone-number';
 import { toError } from '@gateway/runtime/errors';
+import { confirmEverywhere, connectToAll } from '@gateway/store/core/confirming/confirm-everywhere';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { listDevices, readDevice } from '@gateway/store/devices/devices';
@@ -45,6 +46,7 @@ async function forget(context: CliContext, phone: string): Promise<void> {
   const { store, workspace, output } = context;
   if (store.vault.keyIds('credentials').length === 0) throw new Error('CREDENTIAL_KEYS is required');
   const report: Report = { findings: [], left: [] };
+  const since = await connectToAll(store);
   const names = new Set(spellingsOf(phone));
   for (const device of await listDevices(store, workspace)) {
     // Before the device forgets them.
@@ -59,6 +61,7 @@ async function forget(context: CliContext, phone: string): Promise<void> {
   };
   for (const [what, removed] of Object.entries(inEvents))
     if (removed > 0) report.findings.push({ device: '-', what, removed });
+  await confirmEverywhere(store, since);
   // Not who: the log would remember what all else forgets.
   await context.record('person.forgotten');
   const { findings, left } = report;

@@ -1,11 +1,22 @@
 import { systemClock } from '@gateway/runtime/clock';
-import { listParked } from '@gateway/store/webhooks/delivering/parked';
+import {
+  listParked,
+  type ParkedPlace,
+  parseParkedPlace,
+  sayParkedPlace,
+} from '@gateway/store/webhooks/delivering/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
+import { readCount } from '../read-count.js';
 
 const PARKED_SHOWN = 100;
+
+interface Page {
+  after?: ParkedPlace;
+  limit: number;
+}
 
 interface ReplayOptions {
   after?: number;
@@ -16,16 +27,18 @@ interface ReplayOptions {
 export function addParkedCommands(webhooks: Command, run: RunCommand): void {
   webhooks
     .command('parked')
-    .description(`show what an endpoint refuses while it takes other requests, the first ${PARKED_SHOWN}`)
+    .description(`show what an endpoint refuses while it takes other requests, the first ${PARKED_SHOWN} (see --limit)`)
     .argument('<id>', 'the id in the list')
-    .action((id: string) => run((context) => parked(context, id)));
+    .option('--limit <count>', 'how many', readCount, PARKED_SHOWN)
+    .option('--after <cursor>', 'go on behind it; with --json each one has its `cursor`', readPlace)
+    .action((id: string, page: Page) => run((context) => parked(context, id, page)));
   webhooks
     .command('replay')
     .description(
       'tell events once more: some of `parked` or `deliveries`, or all of a time; what happens now is not delayed',
     )
     .argument('<id>', 'the id in the list')
-    .argument('[ids...]', 'of events in `parked`, or of requests in `deliveries`')
+    .argument('[ids...]', 'of events in `parked`, of requests in `deliveries`, or of any event or change that is kept')
     .option('--after <time>', 'all from then on, as 2026-11-21T19:00:00Z', readTime)
     .option('--before <time>', 'until then; default: now', readTime)
     .action((id: string, ids: string[], options: ReplayOptions) =>
@@ -33,10 +46,17 @@ export function addParkedCommands(webhooks: Command, run: RunCommand): void {
     );
 }
 
-async function parked({ store, workspace, output }: CliContext, id: string): Promise<void> {
-  const found = await listParked(store, { workspace, id }, { limit: PARKED_SHOWN });
-  const shown = found.map(({ events: [first, ...behind], sinceMs, dueMs, clock }) => ({
-    ...{ id: first!.id, type: first!.type, since: new Date(sinceMs).toISOString(), attempts: clock.failures ?? 0 },
+async function parked({ store, workspace, output }: CliContext, id: string, { after, limit }: Page): Promise<void> {
+  const more = await listParked(store, { workspace, id }, { after, limit: limit + 1 });
+  const found = more.slice(0, limit);
+  const shown = found.map(({ events: [first, ...behind], key, sinceMs, dueMs, clock }) => ({
+    ...{
+      cursor: sayParkedPlace({ sinceMs, key }),
+      id: first!.id,
+      type: first!.type,
+      since: new Date(sinceMs).toISOString(),
+      attempts: clock.failures ?? 0,
+    },
     ...{ lastStatus: clock.lastStatus, nextAttemptAt: dueMs === null ? undefined : new Date(dueMs).toISOString() },
     waiting: behind.length,
   }));
@@ -51,7 +71,8 @@ async function parked({ store, workspace, output }: CliContext, id: string): Pro
       waiting: String(waiting),
     };
   };
-  output.list(shown, toRow, 'Nothing is put aside.');
+  output.list(shown, toRow, after ? 'Nothing else is put aside.' : 'Nothing is put aside.');
+  if (more.length > limit) output.note(`\n... and more: --after ${shown.at(-1)!.cursor}`);
 }
 
 async function replay(
@@ -64,9 +85,16 @@ async function replay(
   const wanted = after === undefined ? { ids } : { afterMs: after, beforeMs: Math.min(before ?? nowMs, nowMs) };
   const outcome = await replayWebhook(store, { workspace, id }, wanted, nowMs);
   if (outcome === 'gone') throw new Error(`there is no webhook ${id}`);
+  if (outcome === 'empty') throw new Error('--after must be earlier than --before, and than now');
   if (outcome === 'full') throw new Error('a hundred replays of this webhook are not done yet');
   await record('webhook.replayed', id);
   output.show({ webhookId: id, unknown: outcome.unknown });
+}
+
+function readPlace(text: string): ParkedPlace {
+  const place = parseParkedPlace(text);
+  if (!place) throw new InvalidArgumentError('Expected a cursor of this list.');
+  return place;
 }
 
 function readTime(text: string): number {

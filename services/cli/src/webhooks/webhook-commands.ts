@@ -1,43 +1,32 @@
-import { makeWebhookSecret, verifierOf } from '@gateway/contracts/webhooks/signature';
+import { verifierOf } from '@gateway/contracts/webhooks/signature';
 import { makeTestEvent } from '@gateway/contracts/webhooks/test-event';
-import {
-  DEFAULT_WEBHOOK_SETTINGS,
-  SUBSCRIBABLE_TYPES,
-  WEBHOOK_LIMITS,
-  wasTaken,
-} from '@gateway/contracts/webhooks/webhook';
-import { assertAllowed, type FetchPolicy } from '@gateway/egress/fetch-policy';
+import { WEBHOOK_LIMITS, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { postWebhook } from '@gateway/egress/post-webhook';
 import { systemClock } from '@gateway/runtime/clock';
 import { listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import {
-  createWebhook,
   deleteWebhook,
   listWebhooks,
   pauseWebhook,
   readWebhook,
   resumeWebhook,
   rotateSecret,
-  type Webhook,
 } from '@gateway/store/webhooks/webhooks';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
+import { readCount } from '../read-count.js';
+import { describeWebhook, foundWebhook, noSuchWebhook } from './describe-webhook.js';
 import { addListenCommands } from './listen-commands.js';
 import { addParkedCommands } from './parked-commands.js';
-import { readTypes } from './read-types.js';
 import { addTriggerCommand } from './trigger-command.js';
+import { addWriteCommands } from './write-commands.js';
 
 const ATTEMPTS_SHOWN = 20;
 const ID = 'the id in the list';
 
-interface CreateOptions {
-  types?: string[];
-  description?: string;
-}
-
 /**
- * `webhooks create | list | show | test | rotate | pause | resume | deliveries | parked | replay | delete | listen | forward | trigger`.
+ * `webhooks create | change | list | show | test | rotate | pause | resume | deliveries | parked | replay | delete | listen | forward | trigger`.
  */
 export function addWebhookCommands(program: Command, run: RunCommand): void {
   const webhooks = program.command('webhooks').description('webhooks: endpoints that are told what happens');
@@ -47,13 +36,7 @@ export function addWebhookCommands(program: Command, run: RunCommand): void {
       .description(description)
       .argument('<id>', ID)
       .action((id: string) => run((context) => work(context, id)));
-  webhooks
-    .command('create')
-    .description('create an endpoint and show its secret, which cannot be shown again; then let it be tested')
-    .argument('<url>', 'https, or http in a network of WEBHOOK_NETWORKS')
-    .option('--types <names>', `some of ${SUBSCRIBABLE_TYPES.join()}; default: all but message.<status>`, readTypes)
-    .option('--description <text>', 'for people')
-    .action((url: string, options: CreateOptions) => run((context) => create(context, url, options)));
+  addWriteCommands(webhooks, run);
   webhooks
     .command('list')
     .description('show all endpoints')
@@ -73,29 +56,16 @@ export function addWebhookCommands(program: Command, run: RunCommand): void {
     .action((id: string, { overlap }: { overlap: number }) => run((context) => rotate(context, id, overlap)));
   withId('pause', 'post nothing more; what happens waits for 7 days', pause);
   withId('resume', 'go on where it was, after a pause or when it was disabled', resume);
-  withId('deliveries', `show the last ${ATTEMPTS_SHOWN} requests and what came back`, deliveries);
+  webhooks
+    .command('deliveries')
+    .description(`show the last ${ATTEMPTS_SHOWN} requests (see --limit) and what came back, the newest first`)
+    .argument('<id>', ID)
+    .option('--limit <count>', `how many; ${WEBHOOK_LIMITS.keptAttempts} are kept`, readCount, ATTEMPTS_SHOWN)
+    .action((id: string, { limit }: { limit: number }) => run((context) => deliveries(context, id, limit)));
   addParkedCommands(webhooks, run);
   withId('delete', 'delete an endpoint, and all that waits for it', remove);
   addListenCommands(webhooks, run);
   addTriggerCommand(webhooks, run);
-}
-
-async function create(
-  { store, workspace, output, record, webhookPolicy }: CliContext,
-  url: string,
-  { types, description }: CreateOptions,
-): Promise<void> {
-  if (!isAllowed(url, webhookPolicy)) throw new Error('not a URL by https, or one in a network that is not allowed');
-  const secret = makeWebhookSecret('v1');
-  const given = { ...(types && { types }), ...(description !== undefined && { description }) };
-  const settings = { ...DEFAULT_WEBHOOK_SETTINGS, ...given };
-  const made = await createWebhook(store, workspace, { settings, target: { url, headers: {} }, secrets: [{ secret }] });
-  if (made === 'full') throw new Error(`there are ${WEBHOOK_LIMITS.maxPerWorkspace} endpoints already`);
-  await record('webhook.created', made.id);
-  output.show({ secret, ...describe(made) });
-  output.note(
-    `\nKeep the secret now: it cannot be shown again. When your server verifies with it: webhooks test ${made.id}`,
-  );
 }
 
 async function list({ store, workspace, output }: CliContext): Promise<void> {
@@ -105,15 +75,15 @@ async function list({ store, workspace, output }: CliContext): Promise<void> {
     const { origin } = new URL(target.url);
     return { id, status, server: origin, created: showTime(createdAtMs), description: settings.description };
   };
-  output.list(webhooks.map(describe), toRow, 'There are no webhooks yet. Create one: webhooks create <url>');
+  output.list(webhooks.map(describeWebhook), toRow, 'There are no webhooks yet. Create one: webhooks create <url>');
 }
 
 async function show(context: CliContext, id: string): Promise<void> {
-  context.output.show(describe(found(id, await readWebhook(context.store, context.workspace, id))));
+  context.output.show(describeWebhook(foundWebhook(id, await readWebhook(context.store, context.workspace, id))));
 }
 
 async function test({ store, workspace, output, record, webhookPolicy }: CliContext, id: string): Promise<void> {
-  const { target, secrets, revision } = found(id, await readWebhook(store, workspace, id));
+  const { target, secrets, revision } = foundWebhook(id, await readWebhook(store, workspace, id));
   const deps = { policy: webhookPolicy, clock: systemClock, signal: new AbortController().signal };
   const { attempt } = await postWebhook({ target, secrets, ...makeTestEvent(id, systemClock.nowMs()) }, deps);
   const verifiesRevision = wasTaken(attempt) ? revision : undefined;
@@ -125,27 +95,27 @@ async function test({ store, workspace, output, record, webhookPolicy }: CliCont
 
 async function rotate({ store, workspace, output, record }: CliContext, id: string, overlapHours: number) {
   const rotated = await rotateSecret(store, workspace, id, { overlapHours, nowMs: systemClock.nowMs() });
-  const webhook = found(id, rotated);
+  const webhook = foundWebhook(id, rotated);
   await record('webhook.secret_rotated', id);
-  output.show({ secret: verifierOf(webhook.secrets[0]!.secret), ...describe(webhook) });
+  output.show({ secret: verifierOf(webhook.secrets[0]!.secret), ...describeWebhook(webhook) });
   output.note('\nKeep the secret now: it cannot be shown again.');
 }
 
 async function pause({ store, workspace, output, record }: CliContext, id: string): Promise<void> {
-  const paused = found(id, await pauseWebhook(store, workspace, id));
+  const paused = foundWebhook(id, await pauseWebhook(store, workspace, id));
   await record('webhook.paused', id);
-  output.show(describe(paused));
+  output.show(describeWebhook(paused));
 }
 
 async function resume({ store, workspace, output, record }: CliContext, id: string): Promise<void> {
-  const resumed = found(id, await resumeWebhook(store, workspace, id));
+  const resumed = foundWebhook(id, await resumeWebhook(store, workspace, id));
   await record('webhook.resumed', id);
-  output.show(describe(resumed));
+  output.show(describeWebhook(resumed));
 }
 
-async function deliveries({ store, workspace, output }: CliContext, id: string): Promise<void> {
-  found(id, await readWebhook(store, workspace, id));
-  const attempts = await listAttempts(store, workspace, id, ATTEMPTS_SHOWN);
+async function deliveries({ store, workspace, output }: CliContext, id: string, limit: number): Promise<void> {
+  foundWebhook(id, await readWebhook(store, workspace, id));
+  const attempts = await listAttempts(store, workspace, id, limit);
   const toRow = (index: number) => {
     const { webhookId, atMs, tookMs, status, error } = attempts[index]!;
     return { at: showTime(atMs), request: webhookId, answered: String(status ?? error), ms: String(tookMs) };
@@ -154,36 +124,9 @@ async function deliveries({ store, workspace, output }: CliContext, id: string):
 }
 
 async function remove({ store, workspace, output, record }: CliContext, id: string): Promise<void> {
-  if (!(await deleteWebhook(store, workspace, id))) throw noSuch(id);
+  if (!(await deleteWebhook(store, workspace, id))) throw noSuchWebhook(id);
   await record('webhook.deleted', id);
   output.show({ deleted: id });
-}
-
-function isAllowed(url: string, policy: FetchPolicy): boolean {
-  try {
-    assertAllowed(new URL(url), policy);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Without its secrets and the values of its headers. */
-function describe({ id, status, target, settings, createdAtMs, verifiedAtMs }: Webhook) {
-  return {
-    ...{ webhookId: id, status, url: target.url, headers: Object.keys(target.headers), ...settings },
-    createdAt: new Date(createdAtMs).toISOString(),
-    verifiedAt: verifiedAtMs === undefined ? undefined : new Date(verifiedAtMs).toISOString(),
-  };
-}
-
-function found(id: string, webhook: Webhook | undefined): Webhook {
-  if (!webhook) throw noSuch(id);
-  return webhook;
-}
-
-function noSuch(id: string): Error {
-  return new Error(`there is no webhook ${id}`);
 }
 
 function readHours(text: string): number {

@@ -6,8 +6,9 @@ import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { maskPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { digestOf } from '@gateway/store/console/digest';
 import type { Store } from '@gateway/store/core/store';
+import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
-import { type Device, readDefaultDevice, readDevice } from '@gateway/store/devices/devices';
+import { type Device, readDevice } from '@gateway/store/devices/devices';
 import { hasSender } from '@gateway/store/fleet/members';
 
 /** What many devices have in common, read once for all of them. */

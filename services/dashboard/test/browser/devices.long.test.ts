@@ -1,4 +1,5 @@
-import { readDefaultDevice, readDevice } from '@gateway/store/devices/devices';
+import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
+import { readDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { expect } from 'chai';
 import { type DeviceOwner, linkDevice } from '../../../api/test/support/device-owner.js';

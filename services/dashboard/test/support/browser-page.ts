@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { UserRole } from '@gateway/contracts/console/users';
 import { ROOT } from '@gateway/scripts/paths';
 import { PATIENCE_MS } from '@gateway/testkit/eventually';
+import { findChromium } from '@gateway/testkit/processes/find-chromium';
 import axe from 'axe-core';
 import { expect } from 'chai';
 import { type Browser as Chromium, chromium, type Page } from 'playwright-core';
@@ -10,9 +11,6 @@ import type { TestDashboard } from './test-dashboard.js';
 
 /** What `npm run build` has made of the page. */
 export const BUILT_PAGE = join(ROOT, 'services/dashboard/dist/web');
-
-const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome'];
-const FOLDERS = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin', '/snap/bin'];
 
 export interface Look {
   language?: 'en' | 'ar';
@@ -28,14 +26,25 @@ export interface BrowserStage {
   open(dashboard: TestDashboard, path: string, options?: Look & { role?: UserRole | 'none' }): Promise<Page>;
 }
 
+/** One for all tests of a process: what pages keep is kept by their contexts, and to start one takes seconds of a core. */
+let shared: Chromium | undefined;
+// Outside of every `describe`: at the end of the run.
+after(() => shared?.close());
+
+async function shareBrowser(): Promise<Chromium> {
+  if (!shared?.isConnected()) {
+    shared = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
+  }
+  return shared;
+}
+
 /** A browser for the tests of a `describe`. After each of them no page may have logged an error, or broken its own policy. */
 export function useBrowser(): BrowserStage {
   let browser: Chromium;
   const errors: string[] = [];
   before(async () => {
-    browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
+    browser = await shareBrowser();
   });
-  after(() => browser?.close());
   afterEach(async () => {
     for (const context of browser.contexts()) await context.close();
     expect(errors.splice(0)).to.deep.equal([]);
@@ -63,13 +72,6 @@ export function useBrowser(): BrowserStage {
   };
 }
 
-function findChromium(): string {
-  const paths = FOLDERS.flatMap((folder) => PROGRAMS.map((program) => join(folder, program)));
-  const found = paths.find((path) => existsSync(path));
-  if (!found) throw new Error('The tests of the page need a browser: install chromium, or run them with npm test');
-  return found;
-}
-
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 /**
@@ -77,10 +79,12 @@ const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
  * dialog over one is not.
  */
 export async function findBarriers(page: Page, { asPage }: { asPage: boolean }): Promise<string[]> {
+  // Of what passes axe would make just as long a list, which takes four times as long.
+  const options = { resultTypes: ['violations'], ...(!asPage && { runOnly: WCAG }) };
   // Evaluations are exempt from the Content-Security-Policy of the page; a script tag is not.
   if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<{ violations: AxeViolation[] }>(
-    `axe.run(${JSON.stringify(asPage ? {} : { runOnly: WCAG })})`,
+  const violations = await page.evaluate<AxeViolation[]>(
+    `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`,
   );
   return violations.map(
     ({ id, nodes }) =>

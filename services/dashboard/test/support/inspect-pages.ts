@@ -28,12 +28,27 @@ export async function addressOf({ store, origin }: TestDashboard, path: string):
 /** Opens a page and waits until all of it is there. */
 export async function openFully(page: Page, dashboard: TestDashboard, path: string): Promise<void> {
   await page.goto(await addressOf(dashboard, path));
+  await waitUntilShown(page);
+}
+
+async function waitUntilShown(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
 }
 
-/** But for what goes on for ever, such as the dot of a state. */
-const STILL = 'document.getAnimations().every((each) => each.effect.getTiming().iterations === Infinity)';
+/** Follows a link of the console to a page, as people do, and waits until all of it is there: a quarter of the work of loading it anew. */
+async function followTo(page: Page, dashboard: TestDashboard, path: string): Promise<void> {
+  const address = JSON.stringify(await addressOf(dashboard, path));
+  await page.evaluate(`__TSR_ROUTER__.history.push(${address}.slice(location.origin.length))`);
+  const isThere = `(({ status, location, resolvedLocation }) => status === 'idle' && document.URL === ${address} &&
+    location.href === resolvedLocation.href)(__TSR_ROUTER__.state)`;
+  await eventually(() => page.evaluate<boolean>(isThere), { what: path });
+  await waitUntilShown(page);
+}
+
+/** Whether nothing moves; what does is brought to its end. But for what goes on for ever, such as the dot of a state. */
+const STILL = `document.getAnimations().filter((each) => each.effect.getTiming().iterations !== Infinity)
+  .map((each) => each.finish()).length === 0`;
 
 /** Turns a page that is open into another look, and waits until it is: what is on its way has the colours of what is behind it. */
 export async function turnTo(page: Page, { width, scheme }: Required<Omit<Look, 'language'>>): Promise<void> {
@@ -54,20 +69,26 @@ export async function inspectPages(
   { pages = PAGES, widths = WIDTHS }: { pages?: readonly string[]; widths?: readonly number[] } = {},
 ): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
+  const noteOverflow = async (path: string, width: number) => {
+    const overflow = await overflowOf(page);
+    if (overflow > 0) found[`${path} ${width}`] = { overflow };
+  };
+  // How wide it is does not depend on colours.
+  const others = widths.filter((width) => !looks.some((look) => look.width === width));
   for (const path of pages) {
-    await openFully(page, dashboard, path);
+    await followTo(page, dashboard, path);
     for (const look of looks) {
       await turnTo(page, look);
+      await noteOverflow(path, look.width);
       const barriers = await findBarriers(page, { asPage: true });
       const unspoken = await findUnspoken(page);
       const turned = await findTurned(page);
       if (barriers.length + unspoken.length + turned.length > 0)
         found[`${path} ${Object.values(look)}`] = { barriers, unspoken, turned };
     }
-    for (const width of widths) {
+    for (const width of others) {
       await turnTo(page, { scheme: looks[0]!.scheme, width });
-      const overflow = await overflowOf(page);
-      if (overflow > 0) found[`${path} ${width}`] = { overflow };
+      await noteOverflow(path, width);
     }
   }
   return found;

@@ -1,6 +1,7 @@
 import {
   askedPauseEndMs,
   type DesiredState,
+  nextLoginMs,
   type ObservedState,
   type Reason,
   type Want,
@@ -67,7 +68,7 @@ export class DeviceOwner {
   private isCounted = false;
   /** One message of lists at a time: one of them may have ended the owners before. */
   private isCareful = false;
-  /** It works on no sends, and no doorbell has rung since that was found. */
+  /** It works on no sends, and neither a doorbell nor a send has come since that was found. */
   private isQuiet = false;
   private wasRung = false;
   private socket: DeviceSocket | undefined;
@@ -97,6 +98,9 @@ export class DeviceOwner {
   /** A send of this device was accepted. Without work there is nothing to tell: it reads what is open when it begins. */
   async takeJob(job: SendJob, by?: WokenBy): Promise<void> {
     await this.work?.takeJob(job, by);
+    if (!this.isQuiet || this.work?.isIdle !== false) return;
+    this.isQuiet = false;
+    this.wakeUp.wakeWithin(this.lookMs());
   }
 
   /** Adds the recipients that it works on to these. */
@@ -184,7 +188,7 @@ export class DeviceOwner {
       if (desired?.want !== 'linked') return this.letGo(socket, desired);
       if (!hasKeys) return this.unlink(desired, { reason: 'logged_out', quarantine: false });
       const end = socket.takeEnd();
-      const restMs = notBeforeMs(desired, observed) - this.deps.clock.nowMs();
+      const restMs = nextLoginMs(desired, observed) - this.deps.clock.nowMs();
       if (end) await this.afterEnd(desired, end);
       else if (socket.exists) await this.rest(this.lookMs());
       else if (restMs > 0) await this.wait(restMs);
@@ -391,10 +395,4 @@ export class DeviceOwner {
   mustEnd(): boolean {
     return this.ending.signal.aborted;
   }
-}
-
-/** When the next login is allowed, in ms since 1970: as stored by the last owner, for this request of the user. */
-function notBeforeMs(desired: DesiredState, observed: ObservedState | undefined): number {
-  if (observed?.status !== 'connecting' || observed.attemptId !== desired.attemptId) return 0;
-  return observed.notBeforeMs ?? 0;
 }

@@ -5,7 +5,7 @@ import { keepSurely } from '@gateway/store/inbound/keep-surely';
 import type { DeviceDeps } from '../deps.js';
 import type { DeviceSocket } from './device-socket.js';
 import type { DeviceWork } from './device-work.js';
-import { recordLateRefusal, recordReceipt } from './receipts.js';
+import { keepReceipt, recordLateRefusal } from './receipts.js';
 
 export interface EventDeps extends DeviceDeps {
   socket: Pick<DeviceSocket, 'opened' | 'renamed' | 'noteVersionDeadline' | 'closed'>;
@@ -61,13 +61,9 @@ function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
   return orEnd(deps, recorded);
 }
 
-/** The network repeats unconfirmed receipts, so they survive the end of this process. */
 function takeReceipt(deps: EventDeps, receipt: ReceiptEvent['receipt']): Promise<void> {
   deps.metrics.countReceipts(receipt.kind, receipt.platformIds.length);
-  return orEnd(
-    deps,
-    keepSurely(deps, () => recordReceipt(deps, receipt)).then(() => {}),
-  );
+  return orEnd(deps, keepReceipt(deps, receipt));
 }
 
 function takeLateRefusal(deps: EventDeps, refusal: LateRefusal): void {

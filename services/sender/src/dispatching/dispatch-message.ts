@@ -3,8 +3,8 @@ import { toError } from '@gateway/runtime/errors';
 import { type ClaimOutcome, claimRecipient } from '@gateway/store/sends/change-send';
 import { failUnsent, identify, type Recipient } from '../preparing/drop-opted-out.js';
 import type { SendPreparation } from '../preparing/send-preparation.js';
+import type { SendSpans } from '../reporting/send-spans.js';
 import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
-import type { SendSpans } from '../scheduling/send-spans.js';
 import { type Gate, type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
 import { GATES, LAST_GATES } from './gates.js';
 import type { LibraryTurns } from './library-turns.js';
@@ -38,7 +38,7 @@ export type Dispatched =
   /** Not before so many ms. */
   | { kind: 'wait'; ms: number }
   /** The recipient of this message does not get it now; the next one may. */
-  | { kind: 'turnedBack' }
+  | { kind: 'turnedBack'; send: SendProgress }
   /** `undefined`: it did not go out after all. Where a promise rejects, this owner is to end. */
   | { kind: 'started'; item: WorkItem; writing: Promise<Written | undefined> };
 
@@ -69,7 +69,7 @@ export async function dispatchMessage(deps: DispatchDeps): Promise<Dispatched> {
   if (answer.kind === 'wait') return answer;
   if (answer.kind === 'pass' && deps.take(item)) return { kind: 'started', item, writing: write(deps, item) };
   if (answer.kind !== 'pass') await turnBack(deps, item, answer);
-  return { kind: 'turnedBack' };
+  return { kind: 'turnedBack', send: item.send };
 }
 
 async function askGates(deps: DispatchDeps, item: WorkItem): Promise<GateAnswer> {

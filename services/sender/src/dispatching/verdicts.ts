@@ -6,7 +6,7 @@ import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
 import type { FirstContactHold } from '../holding/first-contact-hold.js';
 import type { NewContactHold } from '../holding/new-contact-hold.js';
 import type { SendPreparation } from '../preparing/send-preparation.js';
-import type { FailureLines } from '../scheduling/failure-lines.js';
+import type { FailureLines } from '../reporting/failure-lines.js';
 import type { ResultWriter } from '../scheduling/result-writer.js';
 import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
 import type { SenderMetrics } from '../sender-metrics.js';

@@ -7,6 +7,7 @@ import { LinkedDevices } from '@gateway/fleet/linked-devices';
 import { Room } from '@gateway/fleet/make-room';
 import { ShardWatch } from '@gateway/fleet/shard-watch';
 import { StableMembership } from '@gateway/fleet/stable-membership';
+import { inTime } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import { collectGarbage } from '@gateway/runtime/process/collect-garbage';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
@@ -27,10 +28,16 @@ export interface PoolDeps extends ProcessDeps {
   memberTtlMs: number;
   /** Default 1 s. For tests. */
   tickMs?: number;
+  /** Default 2 s. For tests. */
+  endMs?: number;
 }
 
 export const TICK_MS = 1_000;
 const REST_AFTER_FAILURE_MS = 5_000;
+/** What is asked of a node that is away has no answer: the end of a sender waits so long for each of its steps. */
+const END_MS = 2_000;
+/** Several of these one after the other. */
+const HAND_OVER_STEPS = 4;
 /** Devices that move for balance alone, at once. */
 const MOST_MOVING = 2;
 
@@ -52,6 +59,7 @@ export class SenderPool {
   private readonly garbage = new LoginGarbage(collectGarbage);
   private members: readonly Member[] = [];
   private beatAtMs = Number.NEGATIVE_INFINITY;
+  private beating: Promise<void> | undefined;
   /** Until then the others count on this process, by the monotonic clock. */
   private memberUntilMs = Number.NEGATIVE_INFINITY;
   private isSettled = false;
@@ -119,32 +127,36 @@ export class SenderPool {
 
   /** Hands every device over, at the pace of those that take them. */
   async stop(): Promise<void> {
-    const { store, processId } = this.deps;
+    const { store, processId, endMs = END_MS } = this.deps;
     this.isDraining = true;
-    await this.beat().catch(this.logFailure);
+    await inTime(this.beat().catch(this.logFailure), endMs);
     await this.drain();
     this.stopped = true;
     this.stopListening();
     this.successors.stop();
     this.wakeUp.ring();
-    await leaveMembers(store, processId).catch(() => undefined);
-    await Promise.all([this.loop, this.watch.stop(), ...this.claiming.values()]);
+    const left = leaveMembers(store, processId).catch(() => undefined);
+    await inTime(Promise.all([left, this.loop, this.watch.stop(), ...this.claiming.values()]), endMs);
     // One may have been claimed in the moment in which the end began.
-    await Promise.all([...this.owners.values()].map((owner) => owner.handOver()));
+    await inTime(this.handOverAll(), endMs * HAND_OVER_STEPS);
+  }
+
+  private handOverAll(): Promise<unknown> {
+    return Promise.all([...this.owners.values()].map((owner) => owner.handOver()));
   }
 
   private async drain(): Promise<void> {
     const owners = [...this.owners.values()];
     const open = owners.filter(({ state }) => state === 'open');
     // Those without a connection have none to lose.
-    const others = owners.filter(({ state }) => state !== 'open').map((owner) => owner.handOver());
+    for (const owner of owners) if (owner.state !== 'open') void owner.handOver();
     await drainDevices(open, {
       clock: this.deps.clock,
       release: (owner) => owner.handOver(),
       untilConnected: ({ address }, ms) => this.successors.untilConnected(address, ms),
       hasTakers: () => this.hasTakers(),
+      releasedMs: (this.deps.endMs ?? END_MS) * HAND_OVER_STEPS,
     });
-    await Promise.all(others);
   }
 
   private async run(): Promise<void> {
@@ -160,7 +172,7 @@ export class SenderPool {
 
   private async tick(): Promise<void> {
     const isBeat = this.deps.clock.monotonicMs() - this.beatAtMs >= this.tickMs * 0.9;
-    if (isBeat) await this.beat();
+    if (isBeat) await this.beatInTime();
     if (this.isDraining) return;
     const fleet = this.describeFleet();
     this.chosen = chooseOrphans(fleet, (device) => this.linked.isLate(device));
@@ -170,6 +182,19 @@ export class SenderPool {
     if (this.membership.isStable(this.members)) this.giveBack(countSurplus(fleet));
     const { open, opening } = this.countStates();
     this.garbage.tick({ open, isBusy: opening + this.claiming.size + this.countPlaces().inFlight > 0 });
+  }
+
+  /**
+   * On a Cluster the list of senders may lie on a node that is away. Once all who are in it would be dead, each sender claims what has
+   * no owner as if it were alone: a claim is one step, and devices that have an owner stay there.
+   */
+  private async beatInTime(): Promise<void> {
+    const { clock, memberTtlMs } = this.deps;
+    this.beating ??= this.beat().finally(() => {
+      this.beating = undefined;
+    });
+    if (await inTime(this.beating, this.tickMs)) return;
+    if (clock.monotonicMs() - this.beatAtMs >= memberTtlMs) this.members = [this.describeSelf()];
   }
 
   private async beat(): Promise<void> {

@@ -1,12 +1,13 @@
+import type { SendJob } from '@gateway/contracts/jobs';
 import { SHARDS } from '@gateway/contracts/shards';
 import type { OpenSession, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { Producer } from '@gateway/queue/producer';
-import { type Clock, sleep } from '@gateway/runtime/clock';
+import { type Clock, inTime, sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
-import { listMembers } from '@gateway/store/fleet/members';
+import { listMembers, type Member } from '@gateway/store/fleet/members';
 import { processOf } from '@gateway/store/fleet/process-of';
 import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { type DueEntry, listDue, putOffDue, serveDue } from '@gateway/store/sends/due/due-entries';
@@ -85,7 +86,8 @@ export class Steward {
     this.stopped = true;
     this.wakeUp.ring();
     await this.loop;
-    await Promise.all(this.underWay.values());
+    // What is asked of a node that is away has no answer; each step is safe by itself.
+    await inTime(Promise.all(this.underWay.values()), this.deps.turnMs ?? TURN_MS);
   }
 
   private async run(): Promise<void> {
@@ -120,13 +122,19 @@ export class Steward {
   /** Of the shards whose steward does not live, its fair part: what is left over is taken at the next ticks. */
   private async takeRoles(): Promise<void> {
     for (const [shard, { hasEnded }] of this.held) if (hasEnded) this.held.delete(shard);
-    const members = (await listMembers(this.deps.store)).map(({ id }) => id);
+    const members = (await this.listSenders()).map(({ id }) => id);
     const isServed = (shard: number) => this.held.has(shard) || members.includes(this.others.get(shard) ?? '');
     const isVacant = (shard: number) => !isServed(shard) && !this.underWay.has(`role ${shard}`);
     const vacant = Array.from({ length: SHARDS }, (_, shard) => shard).filter(isVacant);
     const share = Math.ceil(SHARDS / Math.max(1, members.length));
     const asked = vacant.slice(0, Math.max(0, share - this.held.size));
-    await inTime(Promise.all(asked.map((shard) => this.begin(`role ${shard}`, () => this.takeRole(shard)))));
+    await inTime(Promise.all(asked.map((shard) => this.begin(`role ${shard}`, () => this.takeRole(shard)))), TURN_MS);
+  }
+
+  /** None while their list lies on a node that is away: then each shard says itself whether its steward lives. */
+  private async listSenders(): Promise<Member[]> {
+    const listed = listMembers(this.deps.store);
+    return (await inTime(listed, this.deps.turnMs ?? TURN_MS)) ? listed : [];
   }
 
   private async takeRole(shard: number): Promise<void> {
@@ -166,7 +174,7 @@ export class Steward {
   private async takeTurn(name: string, work: () => Promise<void>): Promise<void> {
     const { monotonicMs } = this.deps.clock;
     const startedMs = monotonicMs();
-    const isDone = await inTime(this.begin(name, work), this.deps.turnMs);
+    const isDone = await inTime(this.begin(name, work), this.deps.turnMs ?? TURN_MS);
     if (isDone) this.workedMs += monotonicMs() - startedMs;
     if (this.workedMs >= WORK_MS) await this.rest();
   }
@@ -204,12 +212,23 @@ export class Steward {
   }
 
   private async serve(entry: DueEntry): Promise<void> {
-    const { store, clock, producer } = this.deps;
+    const { store, clock } = this.deps;
     const served = await serveDue(store, entry, clock.nowMs());
     if (served.kind === 'expired') await ringDoorbell(store, { topic: 'sends', ...entry.address });
     if (served.kind !== 'wake') return;
     const send = await readSendByTag(store, entry.address, entry.tag!);
-    if (send) await producer.addSend(served.processId, toJob(entry.address, send), { again: true });
+    if (send) void this.wake(served.processId, toJob(entry.address, send));
+  }
+
+  /**
+   * Not awaited: the queue of the owner may lie on a node that is away, and the send does not. Then a doorbell tells the owner to compare
+   * what is open with what it has.
+   */
+  private async wake(processId: string, job: SendJob): Promise<void> {
+    const { store, producer, turnMs = TURN_MS } = this.deps;
+    const { workspace, device } = job;
+    const isAdded = await inTime(producer.addSend(processId, job, { again: true }), turnMs).catch(() => false);
+    if (!isAdded) await ringDoorbell(store, { topic: 'sends', workspace, device });
   }
 
   private async putOff(entry: DueEntry, error: Error): Promise<void> {
@@ -217,14 +236,4 @@ export class Steward {
     logger.error('due work not done, it is put off', { ...entry.address, error });
     await putOffDue(store, entry, clock.nowMs() + PUT_OFF_MS);
   }
-}
-
-/** Whether it is over in that time. */
-async function inTime(work: Promise<unknown>, ms = TURN_MS): Promise<boolean> {
-  const over = new AbortController();
-  const late = sleep(ms, over.signal).then(
-    () => false,
-    () => true,
-  );
-  return Promise.race([work.then(() => true), late]).finally(() => over.abort());
 }

@@ -5,8 +5,8 @@ import { GatewayError, toError } from '@gateway/runtime/errors';
 import type { DeviceDeps } from '../deps.js';
 import type { FirstContactHold } from '../holding/first-contact-hold.js';
 import type { NewContactHold } from '../holding/new-contact-hold.js';
+import type { FailureLines } from '../reporting/failure-lines.js';
 import type { ActiveSends } from '../scheduling/active-sends.js';
-import type { FailureLines } from '../scheduling/failure-lines.js';
 import type { HoldReason, SendProgress } from '../scheduling/send-progress.js';
 import { dropOptedOut, failUnsent } from './drop-opted-out.js';
 import { failRecipients } from './load-send.js';
@@ -20,8 +20,8 @@ export interface PreparationDeps extends DeviceDeps {
   failures: Pick<FailureLines, 'count'>;
   currentSession(): MessengerSession | undefined;
   currentPace(): Pace;
-  /** Recipients or a file are ready, or are not to be. */
-  onPrepared(): void;
+  /** Recipients or the file of this send are ready, or are not to be. */
+  onPrepared(send: SendProgress): void;
 }
 
 interface Recipient {
@@ -47,10 +47,23 @@ export class SendPreparation {
 
   constructor(private readonly deps: PreparationDeps) {}
 
+  /** Called with each message: the sends that need nothing of it are gone through once. */
+  prepare(session: MessengerSession, options: { otpOnly: boolean }): void {
+    const unprepared = this.deps.sends.inTurn(({ mayWait, file }) => mayWait || file.isLacking);
+    if (unprepared.length === 0) return;
+    this.lookAhead(session, unprepared, options);
+    this.startUploads(session, unprepared);
+  }
+
   /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
-  lookAhead(session: MessengerSession, { otpOnly }: { otpOnly: boolean }): void {
+  private lookAhead(
+    session: MessengerSession,
+    sends: readonly SendProgress[],
+    { otpOnly }: { otpOnly: boolean },
+  ): void {
     const limit = this.lookUpLimit();
-    for (const send of this.deps.sends.inTurn(({ mayWait }) => mayWait)) {
+    for (const send of sends) {
+      if (!send.mayWait) continue;
       if ((otpOnly || this.lookedUp >= MAX_BATCHES * limit) && send.record.priority !== 'otp') return;
       const batch = send.takeForLookUp(limit, this.deps.clock.nowMs());
       if (batch.length === 0) continue;
@@ -61,7 +74,7 @@ export class SendPreparation {
         .finally(() => {
           this.lookedUp -= batch.length;
           send.lookingUp = false;
-          this.deps.onPrepared();
+          this.deps.onPrepared(send);
         });
     }
   }
@@ -199,15 +212,16 @@ export class SendPreparation {
   }
 
   /** Files go to the network while recipients are looked up; one upload serves them all. */
-  startUploads(session: MessengerSession): void {
+  private startUploads(session: MessengerSession, sends: readonly SendProgress[]): void {
     const nowMs = this.deps.clock.nowMs();
-    for (const send of this.deps.sends.inTurn((each) => each.mayUpload(nowMs))) {
+    for (const send of sends) {
+      if (!send.mayUpload(nowMs)) continue;
       send.file.uploading = true;
       void this.upload(session, send)
         .catch((error: unknown) => this.deps.onFailed(toError(error)))
         .finally(() => {
           send.file.uploading = false;
-          this.deps.onPrepared();
+          this.deps.onPrepared(send);
         });
     }
   }

@@ -5,9 +5,9 @@ import { toError } from '@gateway/runtime/errors';
 import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
 import { type MemoryBudget, UNREAD_BYTES } from './memory-budget.js';
-import { ACTIVE_PLACES, type PlaceCounts } from './places.js';
+import { PlacedSends } from './placed-sends.js';
 import type { LoadOptions, Rest } from './retries.js';
-import type { SendProgress, WorkItem } from './send-progress.js';
+import type { SendProgress } from './send-progress.js';
 import { type WaitingList, WaitingLists, type WaitingListsDeps } from './waiting-lists.js';
 
 export interface ActiveSendsDeps {
@@ -21,8 +21,8 @@ export interface ActiveSendsDeps {
   note(messageId: string): Promise<void>;
   /** A one-time password is to be loaded. */
   onOtp(): void;
-  /** A send is active, or its place is free: `settle` is due. */
-  onLoaded(): void;
+  /** This send is active, or the place of another is free: `settle` is due. */
+  onLoaded(send?: SendProgress): void;
   onFinished(send: SendProgress): void;
   /** It cannot be loaded: it is loaded again a minute later. */
   onUnloadable(send: Work, error: Error): void;
@@ -71,9 +71,7 @@ const AGAIN_MS = 60_000;
  * has the id and no recipient; should it end, the next owner finds the record.
  * OTPs never wait.
  */
-export class ActiveSends {
-  private readonly active = new Map<string, SendProgress>();
-  private readonly loading = new Map<string, SendJob['priority']>();
+export class ActiveSends extends PlacedSends {
   private readonly lists: WaitingLists;
   private readonly aside = new Map<string, Aside>();
   /** Sends that a job told of while they were here: a Redis that forgot one may have accepted it anew. */
@@ -87,6 +85,7 @@ export class ActiveSends {
   private stopped = false;
 
   constructor(private readonly deps: ActiveSendsDeps) {
+    super();
     const { nowMs, readPage, onUnreadable } = deps;
     const isWaiting = (messageId: string) =>
       !this.isPlaced(messageId) && (this.aside.get(messageId)?.isWaiting ?? true);
@@ -96,12 +95,13 @@ export class ActiveSends {
 
   /** Nothing is here, and nothing waits for a place. */
   get isEmpty(): boolean {
-    return this.active.size + this.loading.size + this.aside.size === 0 && this.lists.isEmpty;
+    return this.countPlaced('otp') + this.countPlaced('bulk') + this.aside.size === 0 && this.lists.isEmpty;
   }
 
   /** Of all that are here. */
   ids(): string[] {
-    return [this.active, this.loading, this.aside].flatMap((place) => [...place.keys()]);
+    const { active, loading, aside } = this;
+    return [active.otp, active.bulk, loading.otp, loading.bulk, aside].flatMap((place) => [...place.keys()]);
   }
 
   /** Whether it is here. Of a list that waits in Redis for a place that is not so. */
@@ -109,15 +109,9 @@ export class ActiveSends {
     return this.isPlaced(messageId) || this.aside.has(messageId);
   }
 
-  private isPlaced(messageId: string): boolean {
-    return this.active.has(messageId) || this.loading.has(messageId);
-  }
-
   /** How many lists more may be active. */
   get room(): number {
-    let lists = 0;
-    for (const send of this.active.values()) if (!isOtp(send)) lists++;
-    for (const priority of this.loading.values()) if (priority !== 'otp') lists++;
+    const lists = this.countPlaced('bulk');
     if (lists > 0 && this.deps.memory.isSpent) return 0;
     return Math.max(0, MAX_LISTS - lists);
   }
@@ -144,73 +138,20 @@ export class ActiveSends {
     this.fillPlaces();
   }
 
-  /** Whether an OTP has still to be loaded, looked up or sent. */
-  get hasWaitingOtp(): boolean {
-    for (const priority of this.loading.values()) if (priority === 'otp') return true;
-    for (const send of this.active.values()) if (isOtp(send) && send.wantsToGo) return true;
-    return false;
-  }
-
-  hasReady({ otpOnly }: { otpOnly: boolean }): boolean {
-    for (const send of this.active.values()) if (send.hasReady && (!otpOnly || isOtp(send))) return true;
-    return false;
-  }
-
   /**
-   * Whether the next message is to go out with nothing else under way: after all others, for it may end this process. Where
-   * owners have ended in a row, nothing of a suspect send goes out before one has lasted: the pauses between owners would
-   * grow with each, and codes and other lists wait for their ends. Elsewhere a recipient who is the only suspect of a send
-   * has their turn at once, as they may be innocent.
+   * Releases sends with nothing left to do, or nothing for now, and takes others in their place.
+   * @param send the only one of which something has changed.
    */
-  wantsAlone({ isCareful }: { isCareful: boolean }): boolean {
-    const sends = [...this.active.values()];
-    const waiting = sends.filter((send) => send.hasAlone && !(isCareful && send.isSuspect));
-    if (waiting.length === 0) return false;
-    if (!isCareful && waiting.some((send) => !send.isSuspect)) return true;
-    return this.loading.size === 0 && !sends.some((send) => !send.isSuspect && send.wantsToGo);
-  }
-
-  get nextAlone(): WorkItem | undefined {
-    return this.inTurn(({ hasAlone }) => hasAlone)[0]?.nextAlone;
-  }
-
-  /** Adds its recipients to these. */
-  countPlaces(counts: PlaceCounts): void {
-    for (const send of this.active.values()) for (const place of ACTIVE_PLACES) counts[place] += send.count(place);
-  }
-
-  /** Of these, OTPs first, then the lists, each behind those that had their turn before, and behind those less suspect. */
-  inTurn(isWanted: (send: SendProgress) => boolean = () => true): SendProgress[] {
-    const sends: SendProgress[] = [];
-    for (const send of this.active.values()) if (isWanted(send)) sends.push(send);
-    return sends.sort((a, b) =>
-      isOtp(a) || isOtp(b) ? Number(isOtp(b)) - Number(isOtp(a)) : a.suspicion - b.suspicion,
-    );
-  }
-
-  /** The message whose turn it is. It stays where it is until it is taken. */
-  next({ otpOnly = false } = {}): WorkItem | undefined {
-    const [send] = this.inTurn(({ hasReady }) => hasReady);
-    return send && (isOtp(send) || !otpOnly) ? send.nextReady : undefined;
-  }
-
-  /** It is sent now; `false`: it must not be sent any more. */
-  take(item: WorkItem): boolean {
-    const { send } = item;
-    if (!send.take(item)) return false;
-    // To the back of the map: the next list has its turn.
-    if (!item.isAlone && this.active.delete(send.messageId)) this.active.set(send.messageId, send);
-    return true;
-  }
-
-  /** Releases sends with nothing left to do, or nothing for now, and takes others in their place. */
-  settle(): void {
-    for (const send of this.active.values()) {
-      if (send.lookingUp || send.file.uploading) continue;
-      if (send.isHeld) this.setAside(send);
-      else if (send.isDone) this.end(send);
-    }
+  settle(send?: SendProgress): void {
+    if (send) this.settleOne(send);
+    else for (const each of this.all()) this.settleOne(each);
     this.fillPlaces();
+  }
+
+  private settleOne(send: SendProgress): void {
+    if (send.lookingUp || send.file.uploading || !this.isActive(send)) return;
+    if (send.isHeld) this.setAside(send);
+    else if (send.isDone) this.end(send);
   }
 
   private fillPlaces(): void {
@@ -238,19 +179,19 @@ export class ActiveSends {
   drop(messageId: string): void {
     this.lists.remove(messageId);
     this.aside.delete(messageId);
-    this.active.get(messageId)?.dropWaiting();
+    this.find(messageId)?.dropWaiting();
   }
 
   /** The end of a restriction: all who waited for it go on. */
   resume(): void {
-    for (const send of this.active.values()) send.releaseHeld();
+    for (const send of this.all()) send.releaseHeld();
     this.restart(({ isHeld }) => isHeld);
   }
 
   /** One person no longer waits, in any spelling of their number; the others do. Of sends aside that is so a moment later. */
   release(phone: string): void {
     const numbers = new Set(spellingsOf(phone));
-    for (const send of this.active.values()) send.releaseHeld(numbers);
+    for (const send of this.all()) send.releaseHeld(numbers);
     if (this.heldAside().length === 0) return;
     this.sought.add(phone);
     void this.seek();
@@ -258,7 +199,7 @@ export class ActiveSends {
 
   /** The number of one of those who wait for the end of a restriction. */
   async findHeld(isWanted: (number: string) => boolean): Promise<string | undefined> {
-    for (const send of this.active.values()) {
+    for (const send of this.all()) {
       const found = send.heldNumbers().find(isWanted);
       if (found !== undefined) return found;
     }
@@ -293,7 +234,7 @@ export class ActiveSends {
   /** Takes no more. */
   stop(): void {
     this.stopped = true;
-    for (const send of this.active.values()) this.leave(send);
+    for (const send of this.all()) this.leave(send);
     this.aside.clear();
     this.sought.clear();
   }
@@ -301,8 +242,8 @@ export class ActiveSends {
   /** Of those that only wait for the end of a pause the one that has had no turn for the longest time goes aside. */
   private freePlace(): void {
     const nowMs = this.deps.nowMs();
-    for (const send of this.active.values()) {
-      const rest = isOtp(send) ? undefined : send.restAt(nowMs);
+    for (const send of this.active.bulk.values()) {
+      const rest = send.restAt(nowMs);
       if (!rest) continue;
       this.setAside(send, rest);
       return;
@@ -316,7 +257,7 @@ export class ActiveSends {
   }
 
   private leave(send: SendProgress): void {
-    this.active.delete(send.messageId);
+    this.displace(send);
     this.deps.memory.giveBack(send.bytes);
   }
 
@@ -360,23 +301,25 @@ export class ActiveSends {
     const { memory } = this.deps;
     const reservedBytes = priority === 'otp' ? 0 : UNREAD_BYTES;
     memory.take(reservedBytes);
-    this.loading.set(messageId, priority);
+    this.loading[priority].add(messageId);
+    let loaded: SendProgress | undefined;
     try {
       const read = async () => (this.stopped ? undefined : this.deps.load(messageId, { rest: back?.rest }));
       const send = await (priority === 'otp' ? read() : memory.load(read));
       if (!send || this.stopped) return;
       if (send === 'later') return this.loadAgain(work);
       if (back?.first) send.putFirst(back.first);
-      this.active.set(messageId, send);
+      this.place(send);
       memory.take(send.bytes);
+      loaded = send;
     } catch (thrown) {
       this.deps.onUnloadable(work, toError(thrown));
       if (!this.stopped) this.loadAgain(work);
     } finally {
       memory.giveBack(reservedBytes);
-      this.loading.delete(messageId);
+      this.loading[priority].delete(messageId);
       this.lookAgain(messageId);
-      this.deps.onLoaded();
+      this.deps.onLoaded(loaded);
     }
   }
 
@@ -389,10 +332,6 @@ export class ActiveSends {
 
 function isDue({ rest, isWaiting }: Aside, nowMs: number): boolean {
   return rest !== undefined && !isWaiting && rest.untilMs <= nowMs;
-}
-
-function isOtp({ record }: SendProgress): boolean {
-  return record.priority === 'otp';
 }
 
 function workOf({ messageId, requestId, priority }: SendRecord): Work {

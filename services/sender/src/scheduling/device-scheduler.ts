@@ -8,8 +8,7 @@ import type { MessengerSession } from '@gateway/messenger/session/session-types'
 import { FencedError, toError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { expireSend } from '@gateway/store/sends/change-send';
-import { findClosed, pageOpenSends } from '@gateway/store/sends/open-sends';
-import { readSend } from '@gateway/store/sends/read-send';
+import { pageOpenSends } from '@gateway/store/sends/open-sends';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
 import { CodesFirst } from '../dispatching/codes-first.js';
@@ -24,11 +23,12 @@ import { loadSend } from '../preparing/load-send.js';
 import type { MediaUploads } from '../preparing/media-uploads.js';
 import { SendPreparation } from '../preparing/send-preparation.js';
 import { TakeIns } from '../preparing/take-ins.js';
+import { FailureLines } from '../reporting/failure-lines.js';
+import { SendSpans } from '../reporting/send-spans.js';
 import { ActiveSends } from './active-sends.js';
-import { FailureLines } from './failure-lines.js';
+import { dropEnded } from './drop-ended.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { SendProgress, WorkItem } from './send-progress.js';
-import { SendSpans } from './send-spans.js';
 import { MAX_FOUND } from './waiting-lists.js';
 import { WakeUp } from './wake-up.js';
 import { WritersWithoutNumber } from './writers-without-number.js';
@@ -152,7 +152,7 @@ export class DeviceScheduler {
   dropPerson(number: string): void {
     const numbers = new Set(spellingsOf(number));
     for (const send of this.sends.inTurn()) send.dropPerson(numbers);
-    this.settleAll();
+    this.settle();
   }
 
   /** Claims that wait for their turn are given back, and ask the opt-outs again. */
@@ -184,14 +184,8 @@ export class DeviceScheduler {
 
   /** Looks at cancels and expiries. Called on doorbells. */
   async refresh(): Promise<void> {
-    const { store, ownership } = this.deps;
-    for (const messageId of await findClosed(store, ownership.address, this.sends.ids())) this.sends.drop(messageId);
-    const dropCancelled = async (send: SendProgress) => {
-      const record = await readSend(store, ownership.address, send.messageId);
-      if (!record || record.cancelledAtMs) send.dropCancelled();
-    };
-    await Promise.all(this.sends.inTurn().map(dropCancelled));
-    this.settleAll();
+    await dropEnded(this.sends, this.deps);
+    this.settle();
   }
 
   /** A recipient was to be claimed whose send is over. */
@@ -199,7 +193,7 @@ export class DeviceScheduler {
     const { store, ownership, clock } = this.deps;
     await expireSend(store, ownership.address, messageId, clock.nowMs());
     this.sends.drop(messageId);
-    this.settleAll();
+    this.settle();
   }
 
   /**
@@ -233,7 +227,7 @@ export class DeviceScheduler {
       load: (messageId, options) => loadSend(loading, messageId, options),
       note: (messageId) => loading.takeIns.note(parseMessageId(messageId)!.tag),
       onOtp: () => this.codes.begin(),
-      onLoaded: () => this.settleAll(),
+      onLoaded: (send) => this.settle(send),
       onFinished: (send) => {
         const { messageId, record } = send;
         this.failures.end(send);
@@ -276,13 +270,13 @@ export class DeviceScheduler {
       failures: this.failures,
       currentSession: () => this.session,
       currentPace: () => this.pace,
-      onPrepared: () => this.settleAll(),
+      onPrepared: (send) => this.settle(send),
       ...this.deps,
     });
   }
 
-  private settleAll(): void {
-    this.sends.settle();
+  private settle(send?: SendProgress): void {
+    this.sends.settle(send);
     this.wakeUp.ring();
   }
 
@@ -295,8 +289,7 @@ export class DeviceScheduler {
       this.failures.tick(this.deps.clock.nowMs());
       this.spans.tick(this.deps.clock.nowMs());
       const isForCodes = this.codes.haveDevice({ hasWaiting: this.sends.hasWaitingOtp });
-      if (session) this.preparation.lookAhead(session, { otpOnly: isForCodes });
-      if (session) this.preparation.startUploads(session);
+      if (session) this.preparation.prepare(session, { otpOnly: isForCodes });
       const otpOnly = isForCodes || this.caughtUp !== session;
       const isAlone = !otpOnly && this.sends.wantsAlone({ isCareful: this.deps.isCareful() });
       if (!dispatching || !this.maySend({ otpOnly, isAlone })) {
@@ -308,8 +301,11 @@ export class DeviceScheduler {
       if (dispatched.kind === 'wait') await this.waitForPace(dispatched.ms);
       else if (dispatched.kind === 'started') this.follow(dispatched);
       else if (dispatched.kind === 'nothing') await this.wakeUp.wait(LOOK_MS);
-      // Gives other work of the process a turn, as no gate may have waited for anything.
-      else await setImmediate();
+      else {
+        this.sends.settle(dispatched.send);
+        // Gives other work of the process a turn, as no gate may have waited for anything.
+        await setImmediate();
+      }
     }
   }
 
@@ -372,14 +368,14 @@ export class DeviceScheduler {
     if (item.isAlone) this.logAlone(item);
     void writing
       .then((written) => {
-        if (!written) return this.sends.settle();
+        if (!written) return this.sends.settle(item.send);
         this.unanswered++;
         this.unstored++;
         void written.answered.then(() => {
           if (this.relays + this.unanswered-- >= MAX_UNANSWERED) this.wakeUp.ring();
         });
         void written.settled
-          .then(() => this.sends.settle())
+          .then(() => this.sends.settle(item.send))
           .catch(onFailed)
           .finally(() => {
             this.unstored--;

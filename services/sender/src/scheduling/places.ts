@@ -73,7 +73,22 @@ export class Places {
     return place === 'inFlight' ? this.inFlight : this.queues[place].length;
   }
 
-  /** Some are neither settled nor held. Asked for each send at each message. */
+  // The next four are asked for each send at each message.
+
+  get hasReady(): boolean {
+    return this.queues.ready.length > 0;
+  }
+
+  get hasAlone(): boolean {
+    return this.queues.alone.length > 0;
+  }
+
+  /** Some are to be looked up, now or after a pause. */
+  get hasUnprepared(): boolean {
+    return this.queues.waiting.length + this.queues.pausing.length > 0;
+  }
+
+  /** Some are neither settled nor held. */
   get hasWork(): boolean {
     const { waiting, ready, alone, pausing } = this.queues;
     return this.inFlight + waiting.length + ready.length + alone.length + pausing.length > 0;

@@ -173,11 +173,11 @@ export class SendProgress {
   }
 
   get hasReady(): boolean {
-    return this.places.count('ready') > 0 && !this.file.isLacking;
+    return this.places.hasReady && !this.file.isLacking;
   }
 
   get hasAlone(): boolean {
-    return this.places.count('alone') > 0 && !this.file.isLacking;
+    return this.places.hasAlone && !this.file.isLacking;
   }
 
   mayUpload(nowMs: number): boolean {
@@ -186,7 +186,7 @@ export class SendProgress {
 
   /** Some of its recipients may have to be looked up, now or after a pause. */
   get mayWait(): boolean {
-    return this.places.count('waiting') + this.places.count('pausing') > 0;
+    return this.places.hasUnprepared;
   }
 
   /** Takes up to `limit` recipients to look up, unless enough are ready. */

@@ -1,11 +1,16 @@
-/** Lets one loop sleep until it is rung or time has passed; a ring while it is awake is not lost. */
+/** Lets a loop sleep until it is rung or time has passed; a ring while it is awake is not lost. Who ends the loop may sleep beside it. */
 export class WakeUp {
   private rung = false;
-  private wake: (() => void) | undefined;
+  private readonly sleeps = new Set<Sleep>();
 
   ring(): void {
     this.rung = true;
-    this.wake?.();
+    for (const sleep of this.sleeps) sleep.wake();
+  }
+
+  /** What sleeps now does so no longer than this from now. */
+  wakeWithin(ms: number): void {
+    for (const sleep of this.sleeps) sleep.shorten(ms);
   }
 
   async wait(timeoutMs: number): Promise<void> {
@@ -14,12 +19,35 @@ export class WakeUp {
   }
 
   private async sleep(timeoutMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.wake = resolve;
-      timer = setTimeout(resolve, timeoutMs);
+    const sleep = new Sleep(timeoutMs);
+    this.sleeps.add(sleep);
+    await sleep.ended;
+    this.sleeps.delete(sleep);
+  }
+}
+
+class Sleep {
+  readonly ended: Promise<void>;
+  private end: () => void = () => {};
+  private timer: NodeJS.Timeout | undefined;
+  private endMs = Number.POSITIVE_INFINITY;
+
+  constructor(ms: number) {
+    this.ended = new Promise((resolve) => {
+      this.end = resolve;
     });
-    clearTimeout(timer);
-    this.wake = undefined;
+    this.shorten(ms);
+  }
+
+  wake(): void {
+    clearTimeout(this.timer);
+    this.end();
+  }
+
+  shorten(ms: number): void {
+    if (performance.now() + ms >= this.endMs) return;
+    clearTimeout(this.timer);
+    this.endMs = performance.now() + ms;
+    this.timer = setTimeout(this.end, ms);
   }
 }

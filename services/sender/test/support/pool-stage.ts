@@ -1,6 +1,7 @@
 import { defaultPace } from '@gateway/contracts/devices/pace';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { sleep, systemClock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { SenderPool } from '@gateway/sender/fleet/sender-pool';
 import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
@@ -27,6 +28,10 @@ export class PoolStage {
   logins = 0;
   /** Connections that are there now. */
   connected = 0;
+  /** How many steps had no answer. */
+  frozenSteps = 0;
+  /** How long senders that end wait for each of their steps. Default: as they do. */
+  endMs: number | undefined;
   /** By how much the clock of the senders is ahead. */
   passedMs = 0;
   /** What each login takes. */
@@ -49,6 +54,25 @@ export class PoolStage {
     await Promise.all(this.senders.map(({ stop }) => stop()));
     this.doorbells.close();
     await this.space.close();
+  }
+
+  /** Steps that use one of these keys have no answer until the function is called that this returns. */
+  freeze(keys: readonly string[]): () => void {
+    const { store } = this.space;
+    const { run } = store;
+    const thawed = defer<void>();
+    const runLater = async (...args: Parameters<typeof run>) => {
+      if (args[1].some((key) => keys.includes(String(key)))) {
+        this.frozenSteps += 1;
+        await thawed.promise;
+      }
+      return run(...args);
+    };
+    Object.assign(store, { run: runLater });
+    return () => {
+      Object.assign(store, { run });
+      thawed.resolve();
+    };
   }
 
   /** Devices that each sender has open. */
@@ -81,7 +105,7 @@ export class PoolStage {
     const keeper = new SessionKeeper({ store, clock, logger, owner: id, ttlMs: 24 * 3_600_000 });
     const logIn = logInOnScript({}, ACCOUNT);
     const pool = new SenderPool({
-      ...{ store, keeper, clock, logger, doorbells },
+      ...{ store, keeper, clock, logger, doorbells, ...(this.endMs && { endMs: this.endMs }) },
       ...{ processId: id, maxDevices: 200, memberTtlMs: 60_000, tickMs: 100, lookMs: NEVER },
       metrics: createSenderMetrics(createMetrics(), () => ({})),
       endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },

@@ -15,6 +15,7 @@ import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
@@ -53,6 +54,7 @@ type Stage = Awaited<ReturnType<typeof openStage>>;
 
 async function openStage() {
   const space: RedisSpace = await openRedisSpace();
+  await ensureDevice(space.store, ADDRESS);
   const registry = createMetrics();
   const readPlaces = () => {
     const counts = { waiting: 0, ready: 0, alone: 0, pausing: 0, held: 0, inFlight: 0 };

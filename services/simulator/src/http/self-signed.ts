@@ -6,8 +6,12 @@ export interface TlsIdentity {
   readonly cert: string;
 }
 
-/** A certificate for this machine, made now and valid for a year. */
-export async function makeTlsIdentity(host: string): Promise<TlsIdentity> {
+/**
+ * A certificate for this machine, made now and valid for a year.
+ * @param options.alone for this name only.
+ */
+export async function makeTlsIdentity(host: string, { alone = false } = {}): Promise<TlsIdentity> {
+  const names = alone ? [host] : ['localhost', '127.0.0.1', host];
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'messenger simulator' }], {
     keyType: 'ec',
     curve: 'P-256',
@@ -16,11 +20,7 @@ export async function makeTlsIdentity(host: string): Promise<TlsIdentity> {
       { name: 'basicConstraints', cA: true, critical: true },
       {
         name: 'subjectAltName',
-        altNames: [
-          { type: 2, value: 'localhost' },
-          { type: 7, ip: '127.0.0.1' },
-          /^[\d.]+$/.test(host) ? { type: 7, ip: host } : { type: 2, value: host },
-        ],
+        altNames: names.map((name) => (/^[\d.]+$/.test(name) ? { type: 7, ip: name } : { type: 2, value: name })),
       },
     ],
   });

@@ -1,5 +1,5 @@
+import { Shares } from '@gateway/runtime/bytes/shares';
 import { ApiError } from '@gateway/runtime/errors';
-import { Shares } from '../shares.js';
 
 /** What one request holds of the budget. It ends when the last of its users has left. */
 export interface BodyAccount {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { Shares } from '../shares.js';
+import { Shares } from '@gateway/runtime/bytes/shares';
 
 /** Of all requests together that nothing reads yet: of four thousand connections each may bring 64 kB in one turn of the event loop. */
 const CAPACITY_BYTES = 16 * 1024 * 1024;

@@ -1,15 +1,11 @@
 import type { ErrorDetail } from '@gateway/contracts/errors';
 import { LIMITS } from '@gateway/contracts/limits';
+import { INPUT_PREFS } from '@gateway/egress/input/input-kinds';
+import { listFields } from '@gateway/runtime/config/list-fields';
 import type { AnySchema, ObjectSchema, ValidationErrorItem } from 'joi';
 
 export type Checked<Value> = { value: Value; details: [] } | { value: undefined; details: ErrorDetail[] };
 
-/** Sentences of Joi that would quote what the caller wrote, said without it. */
-const MESSAGES = {
-  'any.custom': '{{#error.message}}',
-  'object.base': 'must be an object',
-  'string.pattern.base': 'does not have the expected form',
-};
 /** A name that we do not know is echoed, but not at any length. */
 const MAX_NAME_CHARACTERS = 100;
 
@@ -18,7 +14,7 @@ const MAX_NAME_CHARACTERS = 100;
  * refused. Once per schema: with the rules put into it beforehand a check costs a tenth.
  */
 export function inputCheck<Value>(plain: ObjectSchema<Value>): (input: unknown) => Checked<Value> {
-  const schema = plain.prefs({ abortEarly: false, errors: { label: false }, messages: MESSAGES });
+  const schema = plain.prefs(INPUT_PREFS);
   const known = namesOf(plain);
   const check = (input: unknown): Checked<Value> => {
     const { value, error } = schema.validate(dropExcessNames(known, input));
@@ -51,8 +47,7 @@ function shorten(name: string | number): string | number {
 type Names = Map<string, Names>;
 
 function namesOf(schema: AnySchema): Names {
-  const names = Object.keys((schema.describe() as { keys?: object }).keys ?? {});
-  return new Map(names.map((name) => [name, namesOf((schema as ObjectSchema).extract(name))]));
+  return new Map(listFields(schema).map((name) => [name, namesOf((schema as ObjectSchema).extract(name))]));
 }
 
 /** A body of megabytes can hold a million unknown names; Joi would build an error for each. Known ones stay. */

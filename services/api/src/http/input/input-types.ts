@@ -1,19 +1,10 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
-import { isPlainHttpUrl } from '@gateway/egress/fetch-policy';
-import joi, {
-  type AnySchema,
-  type CustomHelpers,
-  type ErrorReport,
-  type Extension,
-  type ExtensionRule,
-  type Root,
-  type StringSchema,
-} from 'joi';
+import { type DocumentedExtension, type InputKinds, Joi as Kinds } from '@gateway/egress/input/input-kinds';
+import joi, { type AnySchema, type CustomHelpers, type ErrorReport } from 'joi';
 import { InlineFile } from '../../attachments/inline-file.js';
-import { hasAtMost } from './count-characters.js';
 
-interface InputTypes extends Root {
+interface InputTypes extends InputKinds {
   /** One phone number as people write it. Gives its digits. */
   phoneNumber(): AnySchema<string>;
   /** One number or a list of them. Gives the digits of each, in order, doubles included. */
@@ -22,17 +13,11 @@ interface InputTypes extends Root {
   phoneNumbers(): AnySchema<string[]>;
   /** 4 to 8 digits, as a string or as an integer. Gives the string. */
   otpCode(): AnySchema<string>;
-  /** An http(s) URL without credentials, as it is written; at most `LIMITS.maxAttachmentUrlCharacters` long. */
-  httpUrl(): StringSchema;
   /** A file as base64, which was decoded while it came. */
   inlineFile(): AnySchema<InlineFile>;
 }
 
 type Path = readonly (string | number)[];
-interface DocumentedExtension extends Extension {
-  /** JSON Schema of what the type takes. */
-  jsonSchema(schema: AnySchema, json: Record<string, unknown>): Record<string, unknown>;
-}
 
 export const NUMBER_MESSAGE =
   'must be a phone number of 7 to 15 digits that starts with its country code, without the 0 that is dialled inside the country';
@@ -125,31 +110,6 @@ const otpCode: DocumentedExtension = {
   }),
 };
 
-/** The parser would drop what may not be in a URL, and go on with something else than what was written. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be in it.
-const HTTP_URL = /^[Hh][Tt][Tt][Pp][Ss]?:[^\s\u0000-\u001f\u007f-\u009f]+$/;
-
-const MAX_URL = LIMITS.maxAttachmentUrlCharacters;
-
-const httpUrl: DocumentedExtension = {
-  type: 'httpUrl',
-  base: joi.string(),
-  messages: { 'httpUrl.invalid': 'must be an http or https URL without credentials' },
-  validate(value: string, { error }) {
-    // Here, as rules come after this: the parser takes seconds for a host of 300,000 ideographs, which is one megabyte.
-    if (!hasAtMost(value, MAX_URL)) return { value, errors: error('string.max', { limit: MAX_URL }) };
-    const isUrl = HTTP_URL.test(value) && URL.canParse(value) && isPlainHttpUrl(new URL(value));
-    return isUrl ? { value } : { value, errors: error('httpUrl.invalid') };
-  },
-  jsonSchema: (_schema, json) => ({
-    ...json,
-    type: 'string',
-    format: 'uri',
-    maxLength: MAX_URL,
-    pattern: HTTP_URL.source,
-  }),
-};
-
 const inlineFile: DocumentedExtension = {
   type: 'inlineFile',
   base: joi.any(),
@@ -168,38 +128,8 @@ const inlineFile: DocumentedExtension = {
   }),
 };
 
-/**
- * Strings whose `max` counts characters as people and JSON Schema do, by code points. Joi's own counts UTF-16 units, of
- * which an emoji has two: half of what the document promises would be refused.
- */
-const string: Extension = {
-  type: 'string',
-  base: joi.string(),
-  rules: {
-    characters: {
-      args: ['limit'],
-      validate: (value: string, { error }: CustomHelpers, { limit }: { limit: number }) =>
-        hasAtMost(value, limit) ? value : error('string.max', { limit }),
-      jsonSchema: ({ args }: { args: { limit: number } }, json: object) => ({ ...json, maxLength: args.limit }),
-    } as ExtensionRule,
-  },
-  overrides: {
-    max(this: AnySchema, limit: number) {
-      return this.$_addRule({ name: 'characters', args: { limit } });
-    },
-  },
-};
-
 /** Joi with the kinds of input that are ours. */
-export const Joi = joi.extend(
-  string,
-  phoneNumber,
-  recipients,
-  phoneNumbers,
-  otpCode,
-  httpUrl,
-  inlineFile,
-) as InputTypes;
+export const Joi = Kinds.extend(phoneNumber, recipients, phoneNumbers, otpCode, inlineFile) as InputTypes;
 
 function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: (index: number) => Path) {
   const numbers: string[] = [];

@@ -2,6 +2,7 @@ import { ApiError, GatewayError, toError } from '@gateway/runtime/errors';
 import { isRedisAway, isRedisFull } from '@gateway/runtime/redis/is-redis-away';
 import { UnknownVersionError } from '@gateway/store/core/scripts/unknown-version-error';
 import { UnknownKeyError } from '@gateway/store/core/vault';
+import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
 import type { ErrorRequestHandler } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import { noRoom } from '../../sends/redis-headroom.js';
@@ -9,6 +10,7 @@ import { sendAnswer } from '../../sends/send-answer.js';
 import { removeLimitHeaders } from '../address-windows.js';
 import { bodyLength } from '../body/body-length.js';
 import { dropRest } from '../body/drop-rest.js';
+import { invalidToken } from '../known-tokens.js';
 import { localsOf } from '../request-locals.js';
 
 /** Every failure leaves here, in the contract's shape: a stranger sees nothing of our insides. */
@@ -43,6 +45,7 @@ function toApiError(error: Error): ApiError {
   if (error instanceof GatewayError && error.code === 'not_confirmed') {
     return withRetryAfter(new ApiError('not_confirmed', { cause: error }));
   }
+  if (error instanceof WorkspaceGoneError) return invalidToken(error);
   // Another process will answer: one with the key, or of the version that wrote the record.
   if (isRedisAway(error) || error instanceof UnknownKeyError || error instanceof UnknownVersionError)
     return withRetryAfter(new ApiError('unavailable', { cause: error }));

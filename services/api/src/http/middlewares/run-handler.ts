@@ -1,7 +1,7 @@
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { recordAudit } from '@gateway/store/console/audit';
-import { readDefaultDevice } from '@gateway/store/devices/devices';
+import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import type { ApiToken } from '@gateway/store/workspace/api-tokens';
 import type { Request, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
@@ -18,7 +18,7 @@ import type { Step } from './step.js';
 interface CallDeps {
   deps: ApiDeps;
   states: DeviceStates;
-  known: Pick<KnownTokens, 'findAgain'>;
+  known: Pick<KnownTokens, 'findAgain' | 'requireThere'>;
 }
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
@@ -27,6 +27,7 @@ export function runHandler<Query, Body>(
   deps: ApiDeps,
   caches: Omit<CallDeps, 'deps'>,
 ): Step {
+  const isRead = endpoint.methods.includes('get');
   return async (req, res) => {
     try {
       const found = addressFor(deps, localsOf(res).token!);
@@ -36,6 +37,9 @@ export function runHandler<Query, Body>(
       const given = await (endpoint.readsMuch ? readInTurn(call, handle) : handle());
       if ('file' in given) return await sendFile(res, given, call.logger);
       const { status, headers, body, audit } = given;
+      // What changes something looks for itself, and has been done by now.
+      const looking = isRead ? caches.known.requireThere(call.token.keyId) : undefined;
+      if (looking) await looking;
       if (audit) await writeAudit(audit, res, deps);
       sendAnswer(res, { status, body: { success: true, ...body }, ...(headers && { headers }) });
     } finally {

@@ -20,7 +20,7 @@ export async function fillLog(store: Store, address: DeviceAddress, lists: numbe
   for (let list = 0; list < lists; list++) {
     const nowMs = Date.now();
     const { messageId } = await acceptSend(store, address, {
-      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients, accountEpoch: 0 },
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients },
       ...{ owner: 'test', requestId: 'test', nowMs, expiresAtMs: nowMs + 60_000 },
     });
     if (list % 3 === 0) await cancelSend(store, address, messageId);

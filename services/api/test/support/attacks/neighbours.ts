@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { sleep } from '@gateway/runtime/clock';
-import type { ServiceProcess } from '@gateway/testkit/service-process';
+import type { ServiceProcess } from '@gateway/testkit/processes/service-process';
 
 const MEGABYTE = 1024 * 1024;
 /** An option of Node: the process tells of turns of its event loop that are long. */

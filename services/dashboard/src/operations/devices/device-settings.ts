@@ -2,8 +2,11 @@ import { DISPLAY_NAME } from '@gateway/contracts/devices/display-name';
 import { CAREFUL_PACE } from '@gateway/contracts/devices/pace';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { readDevice, renameDevice, setDefaultDevice, setPace } from '@gateway/store/devices/devices';
-import { removeDevice as removeFromStore } from '@gateway/store/devices/remove-device';
+import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
+import { setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
+import { readDevice, renameDevice, setPace } from '@gateway/store/devices/devices';
+import { removeDevice as removeFromStore } from '@gateway/store/devices/removing/remove-device';
+import { createProof } from '@gateway/store/workspace/api-tokens';
 import Joi from 'joi';
 import type { DashboardDeps } from '../../dashboard-deps.js';
 import { ConsoleError } from '../../http/console-error.js';
@@ -30,10 +33,17 @@ export const makeDefault = operation({
   method: 'post',
   path: '/devices/:device/default',
   for: 'operator',
-  async handle({ params }, deps) {
-    const { workspace, device } = await findDevice(params, deps);
-    await setDefaultDevice(deps.store, workspace, device);
-    return { body: {}, audit: { action: 'device.made_default', target: device } };
+  async handle({ params, user }, deps) {
+    const address = { workspace: deps.workspace, device: deviceOf(params) };
+    const choose = async () => {
+      const keyId = await createProof(deps.store, deps.workspace, user.name);
+      await findDevice(params, deps);
+      await setDefaultDevice(deps.store, address, { keyId });
+    };
+    await choose().catch((thrown: unknown) => {
+      throw thrown instanceof WorkspaceGoneError ? new ConsoleError('not_found') : thrown;
+    });
+    return { body: {}, audit: { action: 'device.made_default', target: address.device } };
   },
 });
 

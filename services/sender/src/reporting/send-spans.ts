@@ -2,7 +2,7 @@ import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import type { Clock } from '@gateway/runtime/clock';
 import { snakeCase } from '@gateway/runtime/process/metrics';
 import { beginPart, type SpanFields } from '@gateway/runtime/tracing/spans';
-import type { SendProgress } from './send-progress.js';
+import type { SendProgress } from '../scheduling/send-progress.js';
 
 type Sent = Pick<SendProgress, 'messageId' | 'record'>;
 

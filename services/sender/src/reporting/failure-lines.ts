@@ -1,5 +1,5 @@
 import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
-import type { SendProgress } from './send-progress.js';
+import type { SendProgress } from '../scheduling/send-progress.js';
 
 interface Line {
   messageId: string;
