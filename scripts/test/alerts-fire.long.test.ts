@@ -2,7 +2,8 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { clientVersionKeys, deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { closeEvents, openEvents } from '@gateway/store/events/open-events';
+import { openEvents } from '@gateway/store/events/open-events';
+import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { setClientVersion } from '@gateway/store/fleet/client-version';
 import { listMembers } from '@gateway/store/fleet/members';
 import { deleteWebhook } from '@gateway/store/webhooks/webhooks';
@@ -11,10 +12,10 @@ import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
+import type { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import type { ServiceProcess } from '@gateway/testkit/service-process';
 import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
 import { readRuleFiles, readRules } from './support/read-queries.js';
@@ -230,7 +231,7 @@ describe('alerts, when what they are about happens', () => {
     expect(await redis.hget(gone, 'status')).to.equal('disabled');
     await deleteWebhook(space.store, 'main', failingId);
     await deleteWebhook(space.store, 'behind', behindId);
-    await closeEvents(space.store, 'broken');
+    await closeUnwanted(space.store, 'broken', Number.MAX_SAFE_INTEGER);
   });
 
   it('a Redis that is far away, nearly full, refuses, and is away', async () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { RATE_LIMITS } from '@gateway/contracts/limits';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
-import type { ServiceProcess } from '@gateway/testkit/service-process';
+import type { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';

@@ -14,11 +14,6 @@ export function modelSettings(): { seed: number | undefined; sequences: number |
   };
 }
 
-/** How many people the list has that is told of at 20 a minute: ten thousand take minutes. */
-export function slowListSize(): number {
-  return Number(process.env.SLOW_LIST_SIZE ?? 300);
-}
-
 /** How long tests wait for what should become true, where they name no time; only mutations ask for less than the usual. */
 export function patienceMs(): number | undefined {
   const { TEST_PATIENCE_MS } = process.env;

@@ -9,9 +9,9 @@ import { readDeviceState } from '@gateway/store/devices/device-state';
 import { readSend } from '@gateway/store/sends/read-send';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually, PATIENCE_MS } from './eventually.js';
+import { ServiceProcess } from './processes/service-process.js';
 import type { RedisSpace } from './redis-space.js';
 import { scanCodes } from './scan-codes.js';
-import { ServiceProcess } from './service-process.js';
 
 /** `/messages` answers a caller once a second. */
 const LOOK_AGAIN_MS = 1_050;

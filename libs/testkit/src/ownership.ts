@@ -2,6 +2,7 @@ import type { DeviceAddress } from '@gateway/contracts/ids';
 import { sessionKey } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import type { Store } from '@gateway/store/core/store';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import {
   claimDevice,
   endSessions,
@@ -13,12 +14,13 @@ import {
 
 let sessions = 0;
 
-/** Owns a device under a session of its own, which is not renewed. `undefined` when it has an owner that lives. */
+/** Owns a device, which is made if it is missing, under a session of its own, which is not renewed. `undefined` when it has an owner that lives. */
 export async function takeDevice(
   store: Store,
   address: DeviceAddress,
   { owner, ttlMs }: { owner: string; ttlMs: number },
 ): Promise<Ownership | undefined> {
+  await ensureDevice(store, address);
   const session = { shard: shardOf(address), id: `${owner}.${++sessions}` };
   await openSession(store, session, ttlMs);
   const claimed = await claimDevice(store, address, session.id);

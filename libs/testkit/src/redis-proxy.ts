@@ -8,6 +8,8 @@ export interface RedisProxy {
   freeze(): void;
   /** From now on what Redis answers comes so much later, as from far away. */
   delay(ms: number): void;
+  /** From now on new connections lead to another Redis; those that are there stay. */
+  lead(redisUrl: string): void;
   /** All is well again. */
   restore(): void;
   /** In how many pieces its clients have sent what they sent until now. */
@@ -19,7 +21,7 @@ type Mode = 'open' | 'cut' | 'frozen';
 
 /** Stands between a process and the Redis of the test run, which others use at the same time. */
 export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
-  const target = new URL(redisUrl);
+  let target = new URL(redisUrl);
   const sockets = new Set<Socket>();
   let mode: Mode = 'open';
   let delayMs = 0;
@@ -53,6 +55,9 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
     freeze: change('frozen'),
     delay: (ms) => {
       delayMs = ms;
+    },
+    lead: (to) => {
+      target = new URL(to);
     },
     restore: change('open'),
     get sentPieces() {

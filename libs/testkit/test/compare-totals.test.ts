@@ -4,6 +4,7 @@ import { shardKeys } from '@gateway/contracts/redis-keys';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { TOTAL_BYTES } from '@gateway/contracts/sends/totals';
 import { shardOf } from '@gateway/contracts/shards';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { compareTotals } from '@gateway/testkit/chaos/compare-totals';
@@ -19,6 +20,7 @@ describe('the comparison of totals with promises and phones, after a chaos run',
   let space: RedisSpace;
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, ADDRESS);
     const nowMs = Date.now();
     const { messageId } = await acceptSend(space.store, ADDRESS, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, owner: 't', requestId: 'r' },

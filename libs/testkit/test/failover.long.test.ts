@@ -13,6 +13,17 @@ import { Redis } from 'ioredis';
 
 const WITHIN = { everyMs: 100 };
 const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {} };
+const watches: (() => void)[] = [];
+const stopWatches = () => {
+  for (const stop of watches.splice(0)) stop();
+};
+
+/** What is written by this connection itself. */
+function confirmBy(redis: Redis, replicas: number, options?: { lookMs: number }): (key: string) => Promise<void> {
+  const { confirm, stop } = confirmByReplicas(redis, replicas, options);
+  watches.push(stop);
+  return (key) => confirm(redis, key);
+}
 
 describe('clients of Redis behind Sentinels', () => {
   let servers: RedisSentinels;
@@ -95,11 +106,13 @@ describe('clients of Redis behind Sentinels', () => {
 });
 
 describe('a promise that one of two replicas confirmed', () => {
+  afterEach(stopWatches);
+
   it('is not given when the other one may have taken over, and is again when it only stopped', async () => {
     const { servers, stop } = await startRedisSentinels({ sentinels: 0 });
     const [master, elected, other] = servers as [RedisProcess, RedisProcess, RedisProcess];
     const redis = new Redis(master.url);
-    const confirm = confirmByReplicas(redis, 1);
+    const confirm = confirmBy(redis, 1);
     try {
       await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
       await confirm('gw:{#0}:key');
@@ -131,11 +144,13 @@ describe('a promise that one of two replicas confirmed', () => {
 });
 
 describe('a promise for which a replica has come and gone since the one before', () => {
+  afterEach(stopWatches);
+
   it('is not given at once: that replica may have taken over', async () => {
     const { servers, stop } = await startRedisSentinels({ sentinels: 0 });
     const [master, elected] = servers as [RedisProcess, RedisProcess];
     const redis = new Redis(master.url);
-    const confirm = confirmByReplicas(redis, 1, { lookMs: 50 });
+    const confirm = confirmBy(redis, 1, { lookMs: 50 });
     try {
       await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
       await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
@@ -170,6 +185,8 @@ describe('a promise for which a replica has come and gone since the one before',
 });
 
 describe('a promise of a master that wakes up', () => {
+  afterEach(stopWatches);
+
   it('is not given at once: a replica that no process had seen may have taken over', async () => {
     const { servers, stop } = await startRedisSentinels({ sentinels: 0 });
     const [master, elected, other] = servers as [RedisProcess, RedisProcess, RedisProcess];
@@ -178,7 +195,7 @@ describe('a promise of a master that wakes up', () => {
       await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
       await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
       await eventually(async () => (await replicasOf(master)) === 1, WITHIN);
-      const confirm = confirmByReplicas(redis, 1);
+      const confirm = confirmBy(redis, 1);
       await confirm('gw:{#0}:key');
       // It comes between two looks, and the master freezes.
       await askServer(elected.url, 'REPLICAOF', '127.0.0.1', String(master.port));
@@ -207,7 +224,7 @@ describe('a promise of a master that wakes up', () => {
       await clients.waitForReady();
       master.freeze();
       // Connected before, it meets the master for the first time when that wakes up.
-      const confirm = confirmByReplicas(clients.commands, 1);
+      const confirm = confirmBy(clients.commands, 1);
       const asked = confirm('gw:{#0}:key').catch(toError);
       await eventually(() => isElecting(servers), WITHIN);
       master.thaw();
@@ -232,11 +249,17 @@ describe('a promise of a master that wakes up', () => {
 });
 
 describe('clients of a Redis Cluster', () => {
+  afterEach(stopWatches);
+
   let cluster: RedisCluster;
-  let clients: RedisClients;
+  let clients: RedisClients<'commands' | 'failFast' | 'subscriber' | 'confirms'>;
   before(async () => {
     cluster = await startRedisCluster({ replicas: 1, canBeCut: true });
-    clients = createRedisClients({ url: cluster.url, logger });
+    clients = createRedisClients({
+      url: cluster.url,
+      logger,
+      purposes: ['commands', 'failFast', 'subscriber', 'confirms'],
+    });
     await clients.waitForReady();
   });
   after(async () => {
@@ -249,12 +272,12 @@ describe('clients of a Redis Cluster', () => {
   });
 
   it('are told what replicas have, shard by shard', async () => {
-    const redis = clients.failFast.duplicate();
-    const confirm = confirmByReplicas(redis, 1);
+    const { confirm: confirmWrites, stop } = confirmByReplicas(clients.confirms, 1);
+    watches.push(stop);
+    const confirm = (key: string) => confirmWrites(clients.commands, key);
     const keys = Array.from({ length: 12 }, (_, i) => `gw:{#${i}}:key`);
     const replica = cluster.shards[0]!.replicas[0]!;
     try {
-      await eventually(() => redis.status === 'ready', WITHIN);
       for (const key of keys) await clients.commands.set(key, 'written');
       await Promise.all(keys.map(confirm));
       replica.freeze();
@@ -265,7 +288,6 @@ describe('clients of a Redis Cluster', () => {
       await eventually(() => Promise.all(keys.map(confirm)), WITHIN);
     } finally {
       replica.thaw();
-      redis.disconnect();
     }
   });
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@gateway/testkit/eventually';
+import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
-import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 
 describe('the folder of logs of a chaos run', () => {

@@ -1,7 +1,7 @@
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
-import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 
 describe('a Redis that may drop messages', () => {

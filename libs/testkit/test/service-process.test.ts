@@ -1,6 +1,6 @@
+import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { findSteadyPort } from '@gateway/testkit/redis-servers/steady-port';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 
 describe('a service in a process of its own', () => {

@@ -117,7 +117,7 @@ export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<n
   const sandbox = makeSandbox(lifecycle);
   if (mutated) return runStryker(lifecycle, { sandbox, name, redisUrl, mutated });
   const say = (line: string) => console.log(line);
-  const { killed, survived } = await mutateLua(sandbox, { redisUrl, only: only[0], signal: lifecycle.stopping, say });
+  const { killed, survived } = await mutateLua(sandbox, { redisUrl, only, signal: lifecycle.stopping, say });
   const all = killed + survived.length;
   console.log(`\n${killed} of ${all} killed: ${((100 * killed) / all).toFixed(1)} %`);
   return survived.length > all / 20 ? 1 : 0;

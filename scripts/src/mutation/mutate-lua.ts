@@ -34,12 +34,9 @@ const LIMIT_MS = 120_000;
 /** Makes one change after the other in the sandbox and runs the tests named for it: they should fail. */
 export async function mutateLua(
   sandbox: string,
-  options: { redisUrl: string; only: string | undefined; signal: AbortSignal; say: (line: string) => void },
+  options: { redisUrl: string; only: readonly string[]; signal: AbortSignal; say: (line: string) => void },
 ): Promise<LuaScore> {
-  const groups = (JSON.parse(readFileSync(LIST, 'utf8')) as Group[]).map(({ tests, mutations }) => ({
-    tests: tests.map((test) => `build/tests/${test.replace(/\.ts$/, '.js')}`),
-    mutations: mutations.filter(({ file }) => !options.only || file === options.only),
-  }));
+  const groups = readGroups(options.only);
   const score: LuaScore = { killed: 0, survived: [] };
   for (const { tests, mutations } of groups.filter((group) => group.mutations.length > 0)) {
     if (!(await pass(sandbox, tests, options))) {
@@ -60,6 +57,20 @@ export async function mutateLua(
     }
   }
   return score;
+}
+
+/** The mutations of these files; of all, if none is named. */
+function readGroups(only: readonly string[]): Group[] {
+  const all = JSON.parse(readFileSync(LIST, 'utf8')) as Group[];
+  const listed = new Set(all.flatMap(({ mutations }) => mutations.map(({ file }) => file)));
+  const unlisted = only.filter((file) => !listed.has(file));
+  if (unlisted.length > 0) {
+    throw new GatewayError({ code: 'usage', message: `there are no mutations of ${unlisted.join(', ')} in ${LIST}` });
+  }
+  return all.map(({ tests, mutations }) => ({
+    tests: tests.map((test) => `build/tests/${test.replace(/\.ts$/, '.js')}`),
+    mutations: mutations.filter(({ file }) => only.length === 0 || only.includes(file)),
+  }));
 }
 
 /** Returns what takes it back; `undefined` when the file has changed since the mutation was written down. */

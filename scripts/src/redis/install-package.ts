@@ -4,9 +4,9 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 
 export interface Package {
-  /** Its name with apt, and with brew. */
+  /** Its name with apt, and with brew where that has it. */
   apt: string;
-  brew: string;
+  brew?: string;
   /** The service that Debian starts on installation. */
   service?: string;
 }
@@ -14,8 +14,8 @@ export interface Package {
 /** True when a package manager was there, we may use it, and it did its work. */
 export async function installPackage(wanted: Package): Promise<boolean> {
   if ((await outputOf('apt-get', ['--version'])) !== undefined) return installWithApt(wanted);
-  if ((await outputOf('brew', ['--version'])) !== undefined) return installWithBrew(wanted);
-  return false;
+  if (!wanted.brew || (await outputOf('brew', ['--version'])) === undefined) return false;
+  return installWithBrew(wanted.brew);
 }
 
 /** What a program prints, or `undefined` when it is not there or fails. */
@@ -46,7 +46,7 @@ async function stopService(rights: string[], service: string): Promise<void> {
   await outputOf(...split([...rights, 'service', service, 'stop']));
 }
 
-async function installWithBrew({ brew: name }: Package): Promise<boolean> {
+async function installWithBrew(name: string): Promise<boolean> {
   console.error(`Installing ${name} with brew ...`);
   return (await outputOf('brew', ['install', '--quiet', name])) !== undefined;
 }

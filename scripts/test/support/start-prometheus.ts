@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from '@gateway/scripts/gateway/find-free-port';
 import { eventually } from '@gateway/testkit/eventually';
-import type { ServiceProcess } from '@gateway/testkit/service-process';
+import type { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { stringify } from 'yaml';
 
 interface Sample {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 const PAUSE_MS = 250;
+/** As long as Redis and all processes may be away on a busy machine. */
+const PATIENCE_MS = 330_000;
 
 /**
  * A careful client: it repeats a request under one idempotency key until it has an answer, and waits for as long as it is told to,
@@ -12,12 +14,15 @@ export async function postUntilAnswered(
   { token, body }: { token: string; body: unknown },
 ): Promise<{ status: number; body: Record<string, unknown> }> {
   const key = randomUUID();
-  for (let tries = 0; tries < 400; tries++) {
+  const deadline = performance.now() + PATIENCE_MS;
+  let last: Awaited<ReturnType<typeof post>>;
+  for (let tries = 0; performance.now() < deadline; tries++) {
     const answer = await post(bases[tries % bases.length]! + path, { token, body, key });
     if (answer && answer.status !== 409 && answer.status !== 429 && answer.status < 500) return answer;
+    last = answer ?? last;
     await new Promise((resolve) => setTimeout(resolve, answer?.retryAfterMs ?? PAUSE_MS));
   }
-  throw new Error(`no answer to POST ${path}`);
+  throw new Error(`no answer to POST ${path}; the last one was ${JSON.stringify(last)}`);
 }
 
 async function post(url: string, { token, body, key }: { token: string; body: unknown; key: string }) {

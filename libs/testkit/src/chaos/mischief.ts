@@ -1,6 +1,8 @@
 import { sleep } from '@gateway/runtime/clock';
 import type { Simulator } from '@gateway/simulator/start-simulator';
-import type { Fleet } from './fleet.js';
+import { askSimulator } from './ask-simulator.js';
+import { isAhead } from './fire-pace.js';
+import type { Fleet, Place } from './fleet/fleet.js';
 import type { Random } from './random.js';
 import type { RedisOfRun } from './redis/redis-of-run.js';
 
@@ -45,14 +47,18 @@ interface World {
   accounts: readonly string[];
   /** 1: about a blow a second. */
   slowness: number;
+  /** All that is to go out in this round, one-time passwords aside. */
+  messages: number;
+  /** Messages that are not out. */
+  waiting(): number;
+  /** Ends the run. */
+  fail(thrown: unknown): void;
+  say(line: string): void;
 }
 
-/**
- * The fire waits while it is further ahead than this: where processes start slowly, such as beside other work, blows by
- * the clock alone would leave no time in which a message can go out.
- */
-const MESSAGES_A_BLOW = 10;
 const LOOK_MS = 100;
+/** Of the fire, for messages: their next attempt may be minutes away. */
+const LONGEST_WAIT_MS = 20_000;
 /** How late the network says what it restricts, and how often in turn: it is asked two questions at a time. */
 const LATE_ANSWER_MS = 600;
 const LATE_ANSWERS = 4;
@@ -67,14 +73,18 @@ export async function makeMischief(world: World, stop: AbortSignal): Promise<Mis
   const takeBreath = () => pause(world.random.between(300, 1_800) * world.slowness, stop);
   const { counters } = world.simulator.network;
   const acceptedBefore = counters.acceptedStanzas;
-  const isAhead = () => running.length * MESSAGES_A_BLOW > counters.acceptedStanzas - acceptedBefore;
+  const mustWait = () => {
+    const accepted = counters.acceptedStanzas - acceptedBefore;
+    return isAhead(world, { blows: running.length, waiting: world.waiting(), accepted });
+  };
+  const begin = (harm: Promise<void>) => running.push(harm.catch(world.fail));
   await takeBreath();
-  running.push(killSender(world, done));
+  begin(killSender(world, done));
   while (!stop.aborted) {
     await takeBreath();
-    while (isAhead() && !stop.aborted) await pause(LOOK_MS, stop);
+    await waitWhile(mustWait, stop);
     if (stop.aborted) break;
-    running.push(doHarm(world, done));
+    begin(doHarm(world, done));
   }
   await Promise.all(running);
   return done;
@@ -85,12 +95,13 @@ const EVENTS_SHARE = 0.2;
 const KINDS = ['kill', 'kill', 'stop', 'freeze', 'network', 'network', 'network', 'cut', 'lock'] as const;
 
 /** What every run begins with: without a kill it would prove nothing. */
-async function killSender({ fleet, random }: World, done: Mischief): Promise<void> {
-  done.kills++;
-  await fleet.kill(random.pick(fleet.idle().filter(({ service }) => service === 'sender')));
+function killSender(world: World, done: Mischief): Promise<void> {
+  const victim = world.random.pick(world.fleet.idle().filter(({ service }) => service === 'sender'));
+  return hurtProcess(world, done, { kind: 'kill', victim, ms: 0 });
 }
 
-async function doHarm({ fleet, redis, simulator, random, accounts }: World, done: Mischief): Promise<void> {
+async function doHarm(world: World, done: Mischief): Promise<void> {
+  const { fleet, redis, simulator, random, accounts, say } = world;
   const kind = random.pick([...KINDS, ...Array.from({ length: redis.weight }, () => 'redis' as const)]);
   const idle = fleet.idle();
   // Most of it hits senders and those that tell of changes: they have the most to lose.
@@ -98,39 +109,45 @@ async function doHarm({ fleet, redis, simulator, random, accounts }: World, done
   const favoured = drawn < SENDER_SHARE ? 'sender' : drawn < SENDER_SHARE + EVENTS_SHARE ? 'events' : undefined;
   const chosen = idle.filter(({ service }) => service === favoured);
   const victim = random.pick(chosen.length > 0 ? chosen : idle);
-  const duration = random.between(500, 5_000);
+  const ms = random.between(500, 5_000);
   const fault = random.pick(NETWORK_FAULTS);
   const count = random.between(1, 5);
   const account = random.pick(accounts);
   // Half of the locks are over before the network has answered about them.
-  const lockMs = random.next() < 0.5 ? random.between(100, LATE_ANSWER_MS / 2) : duration;
+  const lockMs = random.next() < 0.5 ? random.between(100, LATE_ANSWER_MS / 2) : ms;
   switch (kind) {
     case 'kill':
-      if (!victim) return;
-      done.kills++;
-      return fleet.kill(victim);
     case 'stop':
-      if (!victim) return;
-      done.faults++;
-      return fleet.stop(victim);
     case 'freeze':
-      if (!victim) return;
-      done.faults++;
-      return fleet.freeze(victim, duration);
+      return victim && hurtProcess(world, done, { kind, victim, ms });
     case 'network':
       done.faults++;
+      say(`network: ${JSON.stringify({ ...fault, count })}`);
       simulator.network.faults.add({ ...fault, count });
       return;
     case 'cut':
       done.faults++;
+      say('network: all sockets are cut');
       simulator.restartSockets();
       return;
     case 'lock':
       done.faults++;
+      say(`network: locks ${account} for ${lockMs} ms`);
       return lockAccount(simulator, account, lockMs);
     case 'redis':
       return hurtRedis(redis, random, done);
   }
+}
+
+async function hurtProcess(
+  { fleet, say }: World,
+  done: Mischief,
+  { kind, victim, ms }: { kind: 'kill' | 'stop' | 'freeze'; victim: Place; ms: number },
+): Promise<void> {
+  done[kind === 'kill' ? 'kills' : 'faults']++;
+  say(`${kind} ${victim.service} ${victim.running.pid}${kind === 'freeze' ? ` for ${ms} ms` : ''}`);
+  if (kind === 'freeze') return fleet.freeze(victim, ms);
+  return kind === 'kill' ? fleet.kill(victim) : fleet.stop(victim);
 }
 
 async function hurtRedis(redis: RedisOfRun, random: Random, done: Mischief): Promise<void> {
@@ -142,12 +159,13 @@ async function hurtRedis(redis: RedisOfRun, random: Random, done: Mischief): Pro
 async function lockAccount(simulator: Simulator, account: string, ms: number): Promise<void> {
   const match = { account, xmlns: 'w:mex' };
   simulator.network.faults.add({ on: 'iq', match, do: { delayMs: LATE_ANSWER_MS }, count: LATE_ANSWERS });
-  const response = await fetch(`${simulator.adminUrl}/admin/accounts/${account}`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ restrictions: { reachoutLockedUntilMs: Date.now() + ms } }),
-  });
-  if (!response.ok) throw new Error(`account not locked: ${await response.text()}`);
+  const body = { restrictions: { reachoutLockedUntilMs: Date.now() + ms } };
+  await askSimulator(simulator, `accounts/${account}`, { method: 'PUT', body });
+}
+
+async function waitWhile(mustWait: () => boolean, stop: AbortSignal): Promise<void> {
+  const deadline = performance.now() + LONGEST_WAIT_MS;
+  while (mustWait() && !stop.aborted && performance.now() < deadline) await pause(LOOK_MS, stop);
 }
 
 async function pause(ms: number, stop: AbortSignal): Promise<void> {

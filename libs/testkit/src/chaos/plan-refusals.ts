@@ -1,4 +1,5 @@
 import type { Simulator } from '@gateway/simulator/start-simulator';
+import { askSimulator } from './ask-simulator.js';
 import type { Random } from './random.js';
 
 const SHARE = 0.01;
@@ -16,17 +17,9 @@ export async function planRefusals(
   for (const recipient of to) {
     if (random.next() >= SHARE) continue;
     refused.add(recipient);
-    if (random.next() < 0.5) await setAbsent(simulator, recipient);
+    if (random.next() < 0.5)
+      await askSimulator(simulator, `phones/${recipient}`, { method: 'PUT', body: { exists: false } });
     else simulator.network.faults.add({ on: 'message', match: { account: from, recipient }, do: { ackError: 403 } });
   }
   return refused;
-}
-
-async function setAbsent(simulator: Simulator, number: string): Promise<void> {
-  const response = await fetch(`${simulator.adminUrl}/admin/phones/${number}`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ exists: false }),
-  });
-  if (!response.ok) throw new Error(`phone not set: ${await response.text()}`);
 }

@@ -54,7 +54,9 @@ export async function takeAccount(
         ...{ attempts: row?.attempts ?? 0, mayFail: refused.has(recipient) },
       });
     }
-    shown.set(line.number, await readDeliveries(simulator, line.number));
+  }
+  for (const number of new Set(sends.map(({ line }) => line.number))) {
+    shown.set(number, await readDeliveries(simulator, number));
   }
   const account = accountFor(promised, shown, ({ promisedAtMs, ...message }, times) => {
     const near = blowsAround(redis.blows, promisedAtMs);

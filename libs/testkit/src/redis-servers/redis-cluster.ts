@@ -19,18 +19,21 @@ export interface RedisCluster {
 }
 
 const SLOTS = 16_384;
-const NODE_TIMEOUT_MS = 1_500;
 
 /**
  * @param options.replicas of each master.
  * @param options.canBeCut puts proxies between the nodes.
+ * @param options.nodeTimeoutMs after which a silent node is taken for dead.
  */
 export async function startRedisCluster({
   masters = 3,
   replicas = 0,
   canBeCut = false,
+  nodeTimeoutMs = 1_500,
   logFolder,
-}: { masters?: number; replicas?: number; canBeCut?: boolean } & RedisProcessOptions = {}): Promise<RedisCluster> {
+}: Partial<Record<'masters' | 'replicas' | 'nodeTimeoutMs', number>> & {
+  canBeCut?: boolean;
+} & RedisProcessOptions = {}): Promise<RedisCluster> {
   const bus = new ClusterBus();
   const places = new Map<RedisProcess, BusPlace>();
   const start = async () => {
@@ -41,8 +44,8 @@ export async function startRedisCluster({
       settings: [
         ...[...MEMBERSHIP.settings, '--cluster-enabled', 'yes'],
         ...(place?.settings ?? ['--cluster-port', String(await findSteadyPort())]),
-        ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
-        ...['--repl-diskless-sync-delay', '0', '--repl-timeout', '10'],
+        ...['--cluster-node-timeout', String(nodeTimeoutMs), '--cluster-require-full-coverage', 'no'],
+        ...['--repl-diskless-sync-delay', '0', '--repl-timeout', '10', '--repl-ping-replica-period', '2'],
       ],
     });
     if (place) places.set(node, place);

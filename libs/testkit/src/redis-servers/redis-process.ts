@@ -16,10 +16,17 @@ export interface RedisProcessOptions {
 
 const RESPAWN_MS = 250;
 
+/** None outlives us. */
+const living = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
 /** A Redis that can be killed and comes back with what it had written, on the same port. */
 export class RedisProcess {
   private child: ChildProcess | undefined;
   private respawn: NodeJS.Timeout | undefined;
+  private isOver = false;
 
   private constructor(
     private readonly program: string,
@@ -46,13 +53,13 @@ export class RedisProcess {
 
   /** Is killed in the middle of its work, and starts again. */
   async killAndRestart(): Promise<void> {
-    await this.end('SIGKILL');
+    await this.end();
     this.spawn();
   }
 
   /** Is killed, and stays away until `restart`. */
   async kill(): Promise<void> {
-    await this.end('SIGKILL');
+    await this.end();
   }
 
   restart(): void {
@@ -68,13 +75,15 @@ export class RedisProcess {
     this.child?.kill('SIGCONT');
   }
 
+  /** By force: asked to end, a replica that has just joined goes on for as long as it writes its first file, and does not end after it. */
   async stop(): Promise<void> {
-    this.thaw();
-    await this.end('SIGTERM');
+    this.isOver = true;
+    await this.end();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   private spawn(): void {
+    if (this.isOver) return;
     const { logFolder, settings = [], sentinelFile } = this.options;
     const own = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.folder];
     const durable = ['--appendonly', 'yes', '--save', '', '--maxmemory-policy', 'noeviction'];
@@ -84,19 +93,21 @@ export class RedisProcess {
       : [...own, ...durable, ...log, ...settings];
     const child = spawn(this.program, args, { stdio: 'ignore' });
     this.child = child;
+    living.add(child);
+    child.once('exit', () => living.delete(child));
     // It ends by itself when another process has just taken its port.
     child.once('exit', () => {
       if (this.child === child) this.respawn = setTimeout(() => this.spawn(), RESPAWN_MS);
     });
   }
 
-  private async end(signal: NodeJS.Signals): Promise<void> {
+  private async end(): Promise<void> {
     const { child } = this;
     clearTimeout(this.respawn);
     this.child = undefined;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
-    child.kill(signal);
+    child.kill('SIGKILL');
     await exited;
   }
 }

@@ -20,10 +20,14 @@ export interface RedisSentinels {
   failOver(): Promise<void>;
   /** Replicas and Sentinels reach this server no more, and clients do; nor the replica that goes along. Resolves with what heals it. */
   cutOff(server: RedisProcess, companion?: RedisProcess): Promise<() => Promise<void>>;
+  /** One more Sentinel, on the machine of this server: cut off with it, it goes on naming it. Resolves with a URL that names it first. */
+  addBeside(server: RedisProcess): Promise<string>;
   stop(): Promise<void>;
 }
 
 const MASTER = 'gateway';
+/** A Sentinel that reaches one server alone comes as this user. */
+const NEIGHBOUR = 'neighbour';
 const DOWN_AFTER_MS = 1_500;
 const FAILOVER_TIMEOUT_MS = 5_000;
 
@@ -36,7 +40,16 @@ export async function startRedisSentinels({
 }: { replicas?: number; sentinels?: number } & RedisProcessOptions = {}): Promise<RedisSentinels> {
   const logs = logFolder ? { logFolder } : {};
   const { password } = MEMBERSHIP;
-  const own = [...MEMBERSHIP.settings, '--repl-diskless-sync-delay', '0', '--repl-timeout', '10', ...settings];
+  const own = [
+    ...MEMBERSHIP.settings,
+    '--repl-diskless-sync-delay',
+    '0',
+    '--repl-timeout',
+    '10',
+    '--repl-ping-replica-period',
+    '2',
+    ...settings,
+  ];
   const master = await RedisProcess.start({ ...logs, password, settings: own });
   const followers = await Promise.all(
     Array.from({ length: replicas }, () =>
@@ -53,6 +66,7 @@ export async function startRedisSentinels({
   );
   const url = `redis+sentinel://:${password}@${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER}`;
   const servers = [master, ...followers];
+  const besides: RedisProcess[] = [];
   await eventually(
     async () => {
       const known = await Promise.all(sentinels.map(({ port }) => askSentinel(port, 'MASTER')));
@@ -82,21 +96,43 @@ export async function startRedisSentinels({
       await eventually(order, { everyMs: 200 });
     },
     cutOff: shutOutMembers,
+    addBeside: async (server) => {
+      await askServer(server.url, 'ACL', 'SETUSER', NEIGHBOUR, 'on', `>${password}`, '~*', '&*', '+@all');
+      const file = join(folder, `beside-${server.port}.conf`);
+      writeFileSync(file, neighbourSettings(server.port, sentinelCount));
+      const neighbour = await RedisProcess.start({ ...logs, sentinelFile: file });
+      besides.push(neighbour);
+      await eventually(
+        async () => (await askSentinel(neighbour.port, 'MASTER'))['num-other-sentinels'] === String(sentinelCount),
+        { everyMs: 100, what: 'the Sentinel beside the server knows the others' },
+      );
+      return url.replace('@', `@127.0.0.1:${neighbour.port},`);
+    },
     stop: async () => {
-      await Promise.all([...sentinels, ...servers].map((server) => server.stop()));
+      await Promise.all([...besides, ...sentinels, ...servers].map((server) => server.stop()));
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-function sentinelSettings(masterPort: number, quorum: number): string {
+function sentinelSettings(masterPort: number, quorum: number, more = MEMBERSHIP.sentinelSettings(MASTER)): string {
   return [
     `sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} ${quorum}`,
     `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
     `sentinel failover-timeout ${MASTER} ${FAILOVER_TIMEOUT_MS}`,
-    ...MEMBERSHIP.sentinelSettings(MASTER),
+    ...more,
     '',
   ].join('\n');
+}
+
+/** It hears the others through this server alone, which none but it reaches as this user, and they cannot reach it. */
+function neighbourSettings(masterPort: number, others: number): string {
+  return sentinelSettings(masterPort, Math.floor(others / 2) + 1, [
+    `sentinel auth-user ${MASTER} ${NEIGHBOUR}`,
+    `sentinel auth-pass ${MASTER} ${MEMBERSHIP.password}`,
+    'sentinel announce-ip 127.0.0.99',
+    'sentinel announce-port 1',
+  ]);
 }
 
 /** What a Sentinel answers to a question about the master. */

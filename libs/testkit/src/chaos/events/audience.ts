@@ -9,7 +9,7 @@ import { postUntilAnswered } from '../client.js';
 import { Random } from '../random.js';
 import type { Line, PromisedSend } from '../take-account.js';
 import { accountForEvents, type EventsAccount, recipientKey, type ToBeTold } from './account-for-events.js';
-import { Consumer } from './consumer.js';
+import { Consumer, TYPES_ALONE } from './consumer.js';
 import { Receiver, type ReceiverKind } from './receiver.js';
 
 export interface AudienceResult extends EventsAccount {
@@ -41,13 +41,19 @@ interface Member {
 }
 
 const LOOK_MS = 1_000;
+const MOST_FINDINGS = 20;
 /** Longer than an endpoint waits that has failed three times. */
 const NO_NEWS_MS = 120_000;
+
+/** Order of each recipient holds in several requests at a time as well. */
+const APART = { types: TYPES_ALONE, concurrency: 10 };
 
 /** All who want the events of a run: endpoints of every kind, and two who read over the API. */
 export class Audience {
   /** What people wrote. */
   readonly written = new Map<string, string>();
+  /** While the account is taken: what they were not told yet, all together. */
+  missing = Number.POSITIVE_INFINITY;
 
   private constructor(
     private readonly endpoints: readonly Endpoint[],
@@ -64,7 +70,7 @@ export class Audience {
     const endpoints: Endpoint[] = [];
     for (const [i, kind] of kinds.entries()) {
       const receiver = await Receiver.start(kind, new Random(seed + i));
-      const body = { url: receiver.url, gatherSeconds: 1 };
+      const body = { url: receiver.url, gatherSeconds: 1, ...(kind === 'apart' && APART) };
       const made = await postUntilAnswered(bases, '/webhooks', { token, body });
       const webhookId = String(made.body.webhookId);
       endpoints.push({ receiver, id: webhookId });
@@ -90,13 +96,12 @@ export class Audience {
   ): Promise<AudienceResult> {
     for (const each of [...this.#receivers(), ...this.consumers]) each.heal();
     const putAside = await this.#replayParked(store);
-    let least = Number.POSITIVE_INFINITY;
     let sinceMs = performance.now();
     for (;;) {
       const toBeTold = await readToBeTold(store, sends, this.written);
       const members = this.#members(toBeTold, () => {});
       const lost = sum(members.map(({ told }) => told())).lost;
-      if (lost < least) [least, sinceMs] = [lost, performance.now()];
+      if (lost < this.missing) [this.missing, sinceMs] = [lost, performance.now()];
       if (lost === 0 || performance.now() - sinceMs > NO_NEWS_MS) return this.#result(toBeTold, { putAside, say });
       await sleep(LOOK_MS);
       await this.#replayParked(store);
@@ -148,9 +153,23 @@ export class Audience {
     return living.map(({ kind, events }) => ({
       name: kind,
       told: () =>
-        accountForEvents(toBeTold, events, (finding, what) => say(`${kind}: ${finding} ${JSON.stringify(what)}`)),
+        accountForEvents(
+          toBeTold,
+          events,
+          sayFirst((finding) => say(`${kind}: ${finding}`)),
+        ),
     }));
   }
+}
+
+/** Of each kind of finding: of thousands, all that is known of them is in the logs of the processes. */
+function sayFirst(say: (line: string) => void): (finding: string, what: unknown) => void {
+  const counts = new Map<string, number>();
+  return (finding, what) => {
+    const count = (counts.get(finding) ?? 0) + 1;
+    counts.set(finding, count);
+    if (count <= MOST_FINDINGS) say(`${finding} ${JSON.stringify(what)}`);
+  };
 }
 
 /** As Redis has it now. */

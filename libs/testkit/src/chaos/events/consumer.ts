@@ -22,7 +22,7 @@ const STREAM_TYPES = ['sent', 'delivered', 'read', 'failed', 'expired', 'cancell
   (name) => `message.${name}`,
 );
 const OTP_TYPES = ['sent', 'delivered', 'read', 'failed', 'expired'].map((name) => `otp.${name}`);
-const TYPES = [...STREAM_TYPES, ...OTP_TYPES, 'send.finished'].join();
+export const TYPES_ALONE = [...STREAM_TYPES, ...OTP_TYPES, 'send.finished'];
 
 /** One who reads the events over the API, and dies at any moment: the next one goes on at the cursor that is written down. */
 export class Consumer {
@@ -91,7 +91,9 @@ export class Consumer {
   }
 
   async #listen(life: AbortSignal): Promise<void> {
-    const answer = await this.#ask(`/events/stream?types=${TYPES}`, life, { 'last-event-id': this.#cursor });
+    const answer = await this.#ask(`/events/stream?types=${TYPES_ALONE.join()}`, life, {
+      'last-event-id': this.#cursor,
+    });
     let text = '';
     for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
       text += piece;
@@ -102,9 +104,9 @@ export class Consumer {
   }
 
   #take(frame: string): void {
-    const { id, data } = Object.fromEntries(frame.split('\n').map((line) => line.split(/: (.*)/s, 2)));
+    const { id, event, data } = Object.fromEntries(frame.split('\n').map((line) => line.split(/: (.*)/s, 2)));
     if (id === undefined || data === undefined) return;
-    this.events.push(JSON.parse(data) as GatewayEvent);
+    if (event !== 'cursor') this.events.push(JSON.parse(data) as GatewayEvent);
     this.#cursor = id;
   }
 

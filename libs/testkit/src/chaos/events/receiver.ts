@@ -2,13 +2,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { GatewayEvent } from '@gateway/contracts/events/events';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
+import { sleep } from '@gateway/runtime/clock';
 import type { Random } from '../random.js';
 
 /**
  * `honest` takes all. `flaky` refuses every third request, drops connections, and answers some when no one listens any more.
- * `picky` refuses all that names one recipient. `dead` passes its test and takes nothing after that.
+ * `picky` refuses all that names one recipient. `apart` asks for each recipient alone, in several requests at a time, which it answers in
+ * another order than they came; it drops few. `dead` passes its test and takes nothing after that.
  */
-export const RECEIVER_KINDS = ['honest', 'flaky', 'picky', 'dead'] as const;
+export const RECEIVER_KINDS = ['honest', 'flaky', 'picky', 'apart', 'dead'] as const;
 export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
 
 type Answer = 'take' | 'refuse' | 'dislike' | 'drop' | 'late';
@@ -16,6 +18,9 @@ type Answer = 'take' | 'refuse' | 'dislike' | 'drop' | 'late';
 const REFUSED = 0.3;
 const DROPPED = 0.05;
 const LATE = 0.01;
+/** Of `apart`, which gets a request for each change: each failure is a pause of five seconds. */
+const DROPPED_APART = 0.001;
+const LONGEST_THOUGHT_MS = 20;
 /** More in a row would only be a long pause, as an endpoint that fails is asked ever more rarely. */
 const FAILURES_IN_A_ROW = 2;
 
@@ -71,6 +76,7 @@ export class Receiver {
     const body = Buffer.concat(pieces).toString();
     const event = JSON.parse(body) as GatewayEvent;
     this.#note(id, body);
+    if (this.kind === 'apart') await sleep(this.random.between(0, LONGEST_THOUGHT_MS));
     const answer = event.type === 'webhook.test' ? 'take' : this.#choose(body);
     if (answer === 'drop') return void response.destroy();
     if (answer === 'dislike') return void response.writeHead(400).end();
@@ -94,6 +100,7 @@ export class Receiver {
       this.#disliked ??= /"to":"\d+"/.exec(body)?.[0];
       return this.#disliked !== undefined && body.includes(this.#disliked) ? 'dislike' : 'take';
     }
+    if (this.kind === 'apart') return !this.#isHealed && this.random.next() < DROPPED_APART ? 'drop' : 'take';
     if (this.kind === 'dead') return this.random.next() < 0.5 ? 'refuse' : 'drop';
     if (this.kind === 'honest' || this.#isHealed || this.#failures === FAILURES_IN_A_ROW) {
       this.#failures = 0;

@@ -10,14 +10,14 @@ export interface RedisBlow {
 /** The Redis of a chaos run: real servers, which are thrown away with it. */
 export interface RedisOfRun {
   url: string;
-  /** Of all blows to the gateway, beside nine others. */
-  weight: number;
+  /** Of its blows among all to the gateway, beside nine others. 0: one is not over. */
+  readonly weight: number;
   /** Whether a loss breaks a promise: where replicas are asked to confirm, or there is no failover. */
   keepsPromises: boolean;
   readonly blows: readonly RedisBlow[];
-  /** Each kind of blow has come once. */
-  readonly hasHadAll: boolean;
-  /** One blow, until it is over. `false`: another one is not. */
+  /** Kinds of blows that have not come yet. */
+  readonly spared: readonly string[];
+  /** One blow, until it is over. `false`: another one is not, and nothing was done. */
   hurt(random: Random): Promise<{ isKill: boolean } | false>;
   /** All servers are up, and replicas follow their masters. */
   settle(): Promise<void>;

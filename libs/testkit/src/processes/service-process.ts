@@ -4,9 +4,9 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { PATIENCE_MS } from './eventually.js';
+import { PATIENCE_MS } from '../eventually.js';
 
-const REPOSITORY = new URL('../../../', import.meta.url);
+const REPOSITORY = new URL('../../../../', import.meta.url);
 const MAIN = fileURLToPath(new URL('services/gateway/dist/main.js', REPOSITORY));
 /** A sender gives its devices up one by one while others take them. */
 const EXIT_MS = 90_000;

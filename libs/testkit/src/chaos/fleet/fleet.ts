@@ -1,9 +1,9 @@
 import { sleep } from '@gateway/runtime/clock';
-import { ServiceProcess } from '../service-process.js';
+import { ServiceProcess } from '../../processes/service-process.js';
 
 export type ServiceName = 'api' | 'connection' | 'events' | 'sender';
 
-interface Place {
+export interface Place {
   service: ServiceName;
   env: Record<string, string>;
   running: ServiceProcess;
@@ -20,6 +20,7 @@ const STARTS_AT_A_TIME = 4;
 /** All processes of a gateway. Each has a place, and a dead one is replaced in the same place. */
 export class Fleet {
   readonly places: Place[] = [];
+  private isOver = false;
 
   /** @param logFolder gets the logs of all processes that there ever were, and what they wrote to stderr. */
   constructor(private readonly logFolder: string) {}
@@ -77,16 +78,22 @@ export class Fleet {
     return stopped.filter((each) => !each.stopped).map(({ pid }) => pid);
   }
 
+  /** Kills all that are still there, and starts no other. */
+  async end(): Promise<void> {
+    this.isOver = true;
+    await Promise.all(this.places.map(({ running }) => running.kill()));
+  }
+
   private startOne(service: ServiceName, env: Record<string, string>): Promise<ServiceProcess> {
     return ServiceProcess.start(service, env, { logFolder: this.logFolder });
   }
 
   private async replace(place: Place): Promise<void> {
     // A start fails during an outage of Redis, or when its port was taken meanwhile: it is tried again.
-    for (let tries = 0; ; tries++) {
+    for (let tries = 0; !this.isOver; tries++) {
       try {
         place.running = await this.startOne(place.service, place.env);
-        return;
+        return this.isOver ? place.running.kill() : undefined;
       } catch (error) {
         if (tries === MAX_STARTS) throw error;
         await sleep(RESTART_MS);
