@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LIMITS } from '@gateway/contracts/limits';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
-import type { ServiceProcess } from '@gateway/testkit/service-process';
+import type { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';
 import { linkDevices } from '../support/link-devices.js';
 import { accept, waitForCounts } from '../support/send.js';

@@ -1,6 +1,6 @@
 import { sleep } from '@gateway/runtime/clock';
 import { eventually } from '@gateway/testkit/eventually';
-import type { ServiceProcess } from '@gateway/testkit/service-process';
+import type { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { Child } from '../baselines/child.js';
 import type { StockMethods } from '../baselines/stock-main.js';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';

@@ -1,8 +1,8 @@
 import { makeNumbers } from '@gateway/testkit/phones';
+import { readCpuMs } from '@gateway/testkit/processes/cpu-time';
 import { Child } from '../baselines/child.js';
 import type { StockMethods } from '../baselines/stock-main.js';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';
-import { readCpuMs } from '../support/process-usage.js';
 import { type SimulatorProcess, startSimulatorProcess } from '../support/simulator-process.js';
 import { median, rounded } from '../support/statistics.js';
 

@@ -1,6 +1,7 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { makeNumbers } from '@gateway/testkit/phones';
+import { findChromium } from '@gateway/testkit/processes/find-chromium';
 import { type Browser, chromium } from 'playwright-core';
 import type { BenchContext } from '../support/benchmark.js';
 import { accept } from '../support/send.js';
@@ -8,8 +9,6 @@ import type { Stage } from '../support/stage.js';
 import { median, rounded } from '../support/statistics.js';
 import type { OpenConsole } from './open-console.js';
 
-/** Where Debian has it. */
-const PROGRAM = '/usr/bin/chromium';
 const LOOKS = 15;
 const BYTES = "performance.getEntriesByType('resource').reduce((sum, each) => sum + each.encodedBodySize, 0)";
 
@@ -31,7 +30,7 @@ const FILTER = `new Promise((resolve, reject) => {
 
 /** What a browser has to load and to hold: bytes as they come over the wire, and a list of the largest size while it goes out. */
 export async function measurePage(context: BenchContext, { stage, open }: { stage: Stage; open: OpenConsole }) {
-  const browser = await chromium.launch({ executablePath: PROGRAM, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
   context.lifecycle.add('browser', () => browser.close());
   const page = {
     firstPageKb: await loadFirstPage(browser, { stage, open, language: 'en' }),

@@ -1,6 +1,6 @@
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { eventually } from '@gateway/testkit/eventually';
-import { ServiceProcess } from '@gateway/testkit/service-process';
+import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { profileSettings } from '../config.js';
 import type { BenchContext } from '../support/benchmark.js';
 import type { Stage } from '../support/stage.js';

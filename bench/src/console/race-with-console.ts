@@ -1,10 +1,11 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { makeNumbers } from '@gateway/testkit/phones';
+import { readCpuMs } from '@gateway/testkit/processes/cpu-time';
 import { makeTokens } from '../http/count-answers.js';
 import type { BenchContext } from '../support/benchmark.js';
 import { compare } from '../support/compare.js';
 import { countCommands } from '../support/count-commands.js';
-import { cpuMsOf, readCpuMs } from '../support/process-usage.js';
+import { cpuMsOf } from '../support/process-usage.js';
 import { accept, waitForCounts } from '../support/send.js';
 import { createCodeSender } from '../support/send-codes.js';
 import { gatewayPids, type Stage } from '../support/stage.js';

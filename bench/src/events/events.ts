@@ -1,11 +1,12 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { sleep } from '@gateway/runtime/clock';
 import { makeNumbers } from '@gateway/testkit/phones';
+import { readCpuMs } from '@gateway/testkit/processes/cpu-time';
 import { makeTokens } from '../http/count-answers.js';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';
 import { compare } from '../support/compare.js';
 import { countCommands } from '../support/count-commands.js';
-import { cpuMsOf, readCpuMs, readResidentBytes } from '../support/process-usage.js';
+import { cpuMsOf, readResidentBytes } from '../support/process-usage.js';
 import { accept, timeUntilAcked, waitForCounts } from '../support/send.js';
 import { createCodeSender } from '../support/send-codes.js';
 import { gatewayPids, openStage, type Stage } from '../support/stage.js';
@@ -15,7 +16,7 @@ import { type Endpoint, openEndpoint } from './open-endpoint.js';
 const ACCOUNT = '999100000001';
 const RECIPIENTS = 1_000;
 const ROUNDS = 7;
-const COUNTED_ROUNDS = 2;
+const COUNTED_ROUNDS = 3;
 const SINGLES = 150;
 const CODES = 50;
 /** Of each side, however soon it is done: both do as much of what is done by the clock. */
@@ -144,22 +145,36 @@ async function tellList(context: BenchContext, stage: Stage, endpoint: Endpoint)
   };
 }
 
-/** Commands of the sender's connections. Last, as `MONITOR` costs Redis more than what it shows. */
+/**
+ * Commands of the sender's connections, in rounds of the same length: a hundred a second are sent by the clock. Last, as `MONITOR` costs
+ * Redis more than what it shows.
+ */
 async function countAdded({ lifecycle }: BenchContext, stage: Stage, endpoint: Endpoint): Promise<number> {
   const take = await countCommands(lifecycle, stage.space, (_, connection) => connection.startsWith('sender-'));
   const to = makeNumbers(RECIPIENTS);
   const measure = async () => {
+    const startedMs = performance.now();
     take();
     await timeUntilAcked(stage, { to });
     await stage.simulator.settle();
+    await sleep(Math.max(0, startedMs + ROUND_MS - performance.now()));
     return take().apart / RECIPIENTS;
+  };
+  const sides = {
+    without: measure,
+    async with() {
+      await endpoint.open();
+      const commands = await measure();
+      await endpoint.close();
+      return commands;
+    },
   };
   const added: number[] = [];
   for (let round = 0; round < COUNTED_ROUNDS; round++) {
-    const without = await measure();
-    await endpoint.open();
-    added.push((await measure()) - without);
-    await endpoint.close();
+    const counted = { with: 0, without: 0 };
+    const order = round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const);
+    for (const side of order) counted[side] = await sides[side]();
+    added.push(counted.with - counted.without);
   }
   return rounded(median(added));
 }

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
-import { closeEvents } from '@gateway/store/events/open-events';
+import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { deleteWebhook } from '@gateway/store/webhooks/webhooks';
 import { eventually } from '@gateway/testkit/eventually';
 import type { BenchContext } from '../support/benchmark.js';
@@ -68,7 +68,7 @@ export async function openEndpoint({ lifecycle }: BenchContext, { space: { store
     },
     async close() {
       if (id !== undefined) await deleteWebhook(store, WORKSPACE, id);
-      await closeEvents(store, WORKSPACE);
+      await closeUnwanted(store, WORKSPACE, Number.MAX_SAFE_INTEGER);
       id = undefined;
     },
   };

@@ -1,9 +1,9 @@
 import { RATE_LIMITS } from '@gateway/contracts/limits';
+import { readCpuMs } from '@gateway/testkit/processes/cpu-time';
 import { Child } from '../baselines/child.js';
 import type { ExpressMethods } from '../baselines/express-main.js';
 import type { Benchmark } from '../support/benchmark.js';
 import { compare } from '../support/compare.js';
-import { readCpuMs } from '../support/process-usage.js';
 import { openStage } from '../support/stage.js';
 import { median, medianRatio, rounded } from '../support/statistics.js';
 import { apiPort, countAnswers, MEASURE_MS, makeTokens } from './count-answers.js';

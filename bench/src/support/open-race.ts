@@ -1,7 +1,7 @@
+import { readCpuMs } from '@gateway/testkit/processes/cpu-time';
 import { Child } from '../baselines/child.js';
 import type { StockMethods } from '../baselines/stock-main.js';
 import type { BenchContext } from './benchmark.js';
-import { readCpuMs } from './process-usage.js';
 import { timeUntilAcked } from './send.js';
 import { openStage } from './stage.js';
 import { median, medianRatio, rounded } from './statistics.js';

@@ -27,9 +27,16 @@ export interface StageOptions {
 }
 
 /** All services of a stage and its Redis; the simulator is none of them. */
-export async function gatewayPids({ gateway, space }: Stage): Promise<number[]> {
-  const services = [gateway.api, ...gateway.connections, ...gateway.senders, ...gateway.events];
-  return [...services.map(({ pid }) => pid), await redisPid(space.url)];
+export async function gatewayPids(stage: Stage): Promise<number[]> {
+  return Object.values(await gatewayProcesses(stage)).flat();
+}
+
+/** The same by what they do. */
+export async function gatewayProcesses({ gateway, space }: Stage): Promise<Record<string, number[]>> {
+  const pids = (services: readonly { pid: number }[]) => services.map(({ pid }) => pid);
+  const { api, connections, senders, events } = gateway;
+  const services = { api: pids([api]), connection: pids(connections), sender: pids(senders), events: pids(events) };
+  return { ...services, redis: [await redisPid(space.url)] };
 }
 
 /** Some start beside hundreds of logins, or other work of the machine. */
