@@ -7,7 +7,6 @@ import { requestUnlink } from '@gateway/store/devices/device-state';
 import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { cancelSend } from '@gateway/store/sends/change-send';
-import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -27,7 +26,6 @@ describe('what operators set of a device in the console', () => {
     // On the real network: there is no simulator.
     dashboard = await startTestDashboard(space, { pacePerMinute: REAL_PACE });
     operator = await dashboard.signIn('operator');
-    await createWorkspace(space.store, 'main');
     await ensureDevice(space.store, inMain('shop'));
   });
   after(async () => {

@@ -22,6 +22,7 @@ import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { createUser, ensureFirstUser } from '@gateway/store/console/users';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { createStore, type Store } from '@gateway/store/core/store';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace, readKeyRings } from '@gateway/testkit/redis-space';
 import { standIn } from '@gateway/testkit/stand-in';
 import { startTestApi, type TestApi, type TestApiOptions } from '../../../api/test/support/test-api.js';
@@ -132,6 +133,7 @@ export async function startTestDashboard(
     space: keySpace,
     keyRings: { credentials: [], contents: readKeyRings(space.keySettings).contents },
   });
+  await createWorkspace(store, 'main');
   await ensureFirstUser(store);
   const doorbells = await DoorbellListener.listen(clients.subscriber, keySpace);
   const pace = defaultPace(options.pacePerMinute ?? 0);
