@@ -3,7 +3,7 @@ import { sleep } from '@gateway/runtime/clock';
 import { readSend, readSendByTag } from '@gateway/store/sends/read-send';
 import type { Stage } from './stage.js';
 
-const POLL_MS = 10;
+export const POLL_MS = 10;
 const STUCK_MS = 120_000;
 
 export interface Sending {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { patienceMs } from './config.js';
 
 /** Long enough for a machine that has other work: to wait costs nothing where the test passes. Tests of less say so. */
-export const PATIENCE_MS = patienceMs() ?? 120_000;
+export const PATIENCE_MS = patienceMs() ?? 300_000;
 
 /**
  * Tries `check` until it neither throws nor answers `false` or `undefined`, and returns what it answered.

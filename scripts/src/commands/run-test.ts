@@ -1,4 +1,4 @@
-import { cpSync, createReadStream, openSync, rmSync } from 'node:fs';
+import { cpSync, createReadStream, openSync, readFileSync, rmSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
@@ -58,12 +58,28 @@ export async function runLongTests(args: string[], lifecycle: Lifecycle): Promis
   return runFiles(findTests({ long: true }), args, lifecycle).finally(() => clearTimeout(timer));
 }
 
-/** `npm run test:cluster`: the quick tests that are not about one Redis server, on a Redis Cluster. */
+/**
+ * `npm run test:cluster`: the quick tests that are not about one Redis server, on a Redis Cluster. A whole run fails, too, when a
+ * Lua script never ran on it.
+ */
 export async function runClusterTests(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   await findRedisServer();
   const files = findTests({ long: false }).filter(isClusterTest);
-  return runFiles(files, [...args, '--require', 'libs/testkit/dist/redis-servers/use-cluster.js'], lifecycle);
+  const isWhole = !args.includes('--in') && !args.includes('--grep');
+  const SCRIPTS_FILE = `${makeTemporaryFolder(lifecycle, 'scripts').path}/scripts`;
+  const mochaArgs = [...args, '--require', 'libs/testkit/dist/redis-servers/use-cluster.js'];
+  const code = await runFiles(files, mochaArgs, lifecycle, { SCRIPTS_FILE });
+  const left = isWhole && code === 0 ? scriptsThatNeverRan(readFileSync(SCRIPTS_FILE, 'utf8')) : [];
+  if (left.length > 0) console.error(`Never ran on the Cluster: ${left.join(', ')}`);
+  return left.length > 0 ? 1 : code;
+}
+
+/** @param told a line for each script and run of tests: `name ran`, or `name not`. */
+function scriptsThatNeverRan(told: string): string[] {
+  const lines = told.split('\n').filter(Boolean);
+  const ran = new Set(lines.filter((line) => line.endsWith(' ran')).map((line) => line.split(' ')[0]!));
+  return [...new Set(lines.map((line) => line.split(' ')[0]!))].filter((name) => !ran.has(name));
 }
 
 /** `npm run test:browser`: all tests of the console's page, the quick and the long ones. Their screenshots go to `docs/console`. */
@@ -81,7 +97,12 @@ export async function runBrowserTests(args: string[], lifecycle: Lifecycle): Pro
   return code;
 }
 
-async function runFiles(files: readonly string[], args: readonly string[], lifecycle: Lifecycle): Promise<number> {
+async function runFiles(
+  files: readonly string[],
+  args: readonly string[],
+  lifecycle: Lifecycle,
+  env: Record<string, string> = {},
+): Promise<number> {
   const { path } = makeTemporaryFolder(lifecycle, 'test');
   const { value: countsFolder = path, rest } = takeOption(args, '--counts');
   const { value: folders, rest: mochaArgs } = takeOption(rest, '--in');
@@ -94,7 +115,7 @@ async function runFiles(files: readonly string[], args: readonly string[], lifec
     return { name, files: share, counts: announceRun(countsFolder, name), output };
   });
   const codes = await Promise.all(
-    runs.map((run) => runMocha(lifecycle, run, { folder: `${path}/${run.name}`, mochaArgs })),
+    runs.map((run) => runMocha(lifecycle, run, { folder: `${path}/${run.name}`, mochaArgs, env })),
   );
   for (const { name } of runs.slice(1)) {
     await pipeline(createReadStream(`${path}/${name}.log`), process.stdout, { end: false });
@@ -113,13 +134,13 @@ function takeOption(args: readonly string[], name: string): { value?: string; re
 async function runMocha(
   lifecycle: Lifecycle,
   { files, counts, output }: TestRun,
-  { folder, mochaArgs }: { folder: string; mochaArgs: readonly string[] },
+  { folder, mochaArgs, env }: { folder: string; mochaArgs: readonly string[]; env: Record<string, string> },
 ): Promise<number> {
   const REDIS_URL = launcherConfig.redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder }));
   const module = 'scripts/dist/tests/run-mocha.js';
   const reporter = ['--reporter', 'scripts/dist/tests/counting-reporter.js', '--reporter-option', `counts=${counts}`];
   const args = [...MOCHA_OPTIONS, ...reporter, ...mochaArgs, ...files];
-  return exitCodeOf(startChild(lifecycle, { name: 'mocha', module, args, env: { REDIS_URL }, output }));
+  return exitCodeOf(startChild(lifecycle, { name: 'mocha', module, args, env: { ...env, REDIS_URL }, output }));
 }
 
 /** The examples of docs/api.md are run as they stand. Without curl their test fails and says so. */

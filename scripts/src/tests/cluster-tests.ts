@@ -2,12 +2,16 @@
  * What runs on a Redis Cluster as well: every script of the store, and what each endpoint, role and page asks of Redis. Left out is
  * what is about one server: its outages by a proxy, its settings, and its memory.
  */
-const FOLDERS = ['libs/store', 'libs/fleet', 'libs/queue', 'services/dashboard'];
+const FOLDERS = [
+  ...['libs/store', 'libs/fleet', 'libs/queue', 'libs/webhooks'],
+  ...['services/events', 'services/cli', 'services/dashboard'],
+];
 const FILES: Record<string, readonly string[]> = {
   'services/api': [
     ...['check-contacts', 'connect-device', 'device-states', 'disconnect-device', 'idempotency', 'lists', 'messages'],
     ...['opt-outs', 'otp-end-to-end', 'rate-limits', 'replies', 'scopes', 'send-message', 'send-otp', 'show-status'],
-    ...['events', 'webhooks', 'workspaces'],
+    ...['deleted-workspace', 'event-streams', 'events', 'every-answer', 'media', 'webhooks'],
+    ...['workspace-limits', 'workspaces'],
   ],
   'services/connection': ['connection-controller', 'owner-gone'],
   'services/sender': ['device-owner', 'result-writer', 'sender-pool', 'steward', 'take-ins', 'wake-up'],

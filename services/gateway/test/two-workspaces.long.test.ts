@@ -1,8 +1,10 @@
+import { partsOfWorkspace } from '@gateway/contracts/keys-of-workspace';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { codeAfter } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
+import { watchSteps } from '@gateway/testkit/redis-servers/watch-steps';
 import { scanCodes } from '@gateway/testkit/scan-codes';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
@@ -16,12 +18,13 @@ interface Told {
   counts?: { read: number };
 }
 
+const WORKSPACES = ['main', 'other'];
 const OTHER = { workspace: 'other', device: 'default' };
 
 describe('two workspaces with a device of the same name, in the same processes', () => {
   const { space, simulator, gateway, write, shown } = useGateway({ senders: 2 });
 
-  it('are linked to accounts of their own; each sends what it was told to, and hears the STOP of its own people', async () => {
+  it('are linked to accounts of their own; each sends what it was told to, and hears the STOP of its own people; no step of Redis touches keys of both', async () => {
     const { value: token } = await createApiToken(space.store, OTHER.workspace, { name: 'test' });
     const askOther = async (method: string, path: string, body?: object) => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
@@ -33,6 +36,7 @@ describe('two workspaces with a device of the same name, in the same processes',
     };
     const isConnected = async () => (await askOther('GET', '/status')).phone === OTHER_ACCOUNT;
 
+    const watched = await watchSteps(space.clients.failFast);
     await gateway.link(ACCOUNT);
     const { qrCode } = await askOther('POST', '/connect?rawQrCode=true');
     const { adminUrl } = simulator;
@@ -62,5 +66,18 @@ describe('two workspaces with a device of the same name, in the same processes',
     expect((await gateway.call('POST', '/disconnect')).status).to.equal(200);
     await gateway.waitForStatus('disconnected');
     expect(await isConnected()).to.equal(true);
+
+    watched.close();
+    const owners = WORKSPACES.map((workspace) => ({
+      workspace,
+      partIn: partsOfWorkspace(space.store.space, workspace),
+    }));
+    const touched = watched.steps.map((step) =>
+      owners
+        .filter(({ partIn }) => step.flat().some((word) => partIn(word) === 'whole'))
+        .map(({ workspace }) => workspace),
+    );
+    expect(new Set(touched.flat()), 'in the keys of one step').to.deep.equal(new Set(WORKSPACES));
+    expect(watched.steps.filter((_, at) => touched[at]!.length > 1)).to.deep.equal([]);
   });
 });

@@ -43,13 +43,13 @@ describe('the end of an owner', () => {
   it('by a wish for another account logs this one out, and says nothing of the one that comes', async () => {
     await isOpen();
     const before = await observed();
-    await requestLink(stage.space.store, ADDRESS, { attemptId: 'two', method: 'qrCode', forceNew: true });
     let isLoggedOut = false;
     const { logOut } = stage.sessions[0]!;
     stage.sessions[0]!.logOut = async () => {
       isLoggedOut = true;
       await logOut.call(stage.sessions[0]);
     };
+    await requestLink(stage.space.store, ADDRESS, { attemptId: 'two', method: 'qrCode', forceNew: true });
     stage.owner.look();
     await stage.owner.ended;
     const { desired, hasKeys } = await state();

@@ -1,3 +1,6 @@
+import { appendFileSync } from 'node:fs';
+import { definedScripts } from '@gateway/store/core/scripts/define-script';
+import { askServer } from './ask-server.js';
 import { type RedisCluster, startRedisCluster } from './redis-cluster.js';
 
 let cluster: RedisCluster | undefined;
@@ -12,7 +15,25 @@ export async function mochaGlobalSetup(): Promise<void> {
   process.env.REDIS_URL = cluster.url;
 }
 
-/** @public */
+/**
+ * Tells the launcher which scripts there are, and which of them ran on one of the masters, which keep those that did.
+ * @public
+ */
 export async function mochaGlobalTeardown(): Promise<void> {
-  await cluster?.stop();
+  // biome-ignore lint/style/noProcessEnv: as above.
+  const { SCRIPTS_FILE: file } = process.env;
+  if (!cluster) return;
+  if (file) await writeScripts(file, cluster);
+  await cluster.stop();
+}
+
+async function writeScripts(file: string, { shards }: RedisCluster): Promise<void> {
+  const scripts = [...definedScripts().values()];
+  const shas = scripts.map(({ sha }) => sha);
+  const known = await Promise.all(
+    shards.map(({ master }) => askServer(master.url, 'SCRIPT', 'EXISTS', ...shas) as Promise<number[]>),
+  );
+  for (const [at, { name }] of scripts.entries()) {
+    appendFileSync(file, `${name} ${known.some((each) => each[at] === 1) ? 'ran' : 'not'}\n`);
+  }
 }

@@ -55,13 +55,14 @@ export function useBrowser(): BrowserStage {
     },
     async open(dashboard, path, { language = 'en', scheme = 'light', width = 1280, role = 'admin' } = {}) {
       const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: scheme });
+      // Also of pages that its first one opens.
+      context.setDefaultTimeout(PATIENCE_MS);
       await context.addInitScript(`if (location.host) localStorage.setItem('console-language', '${language}')`);
       if (role !== 'none') {
         const [name, value] = (await dashboard.signIn(role)).cookie!.split('=') as [string, string];
         await context.addCookies([{ name, value, url: dashboard.origin }]);
       }
       const page = await context.newPage();
-      page.setDefaultTimeout(PATIENCE_MS);
       page.on('pageerror', (error) => errors.push(error.message));
       page.on('console', (message) => {
         if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
