@@ -2,10 +2,7 @@
  * What runs on a Redis Cluster as well: every script of the store, and what each endpoint, role and page asks of Redis. Left out is
  * what is about one server: its outages by a proxy, its settings, and its memory.
  */
-const FOLDERS = [
-  ...['libs/store', 'libs/fleet', 'libs/queue', 'libs/webhooks'],
-  ...['services/events', 'services/cli', 'services/dashboard'],
-];
+const FOLDERS = ['libs/store', 'libs/fleet', 'libs/queue', 'services/events', 'services/dashboard'];
 const FILES: Record<string, readonly string[]> = {
   'services/api': [
     ...['check-contacts', 'connect-device', 'device-states', 'disconnect-device', 'idempotency', 'lists', 'messages'],
