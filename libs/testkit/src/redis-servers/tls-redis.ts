@@ -7,12 +7,15 @@ import { askServer } from './ask-server.js';
 import { RedisProcess } from './redis-process.js';
 import { findSteadyPort } from './steady-port.js';
 
-/** Servers that are reached by TLS, whose certificate names `localhost` and no address. */
+/** Servers that are reached by TLS, whose certificate names `localhost` and no address, and without it by their own URLs. */
 export interface TlsRedis {
   /** What clients must trust. */
   certificateFile: string;
   clusterUrl: string;
   sentinelUrl: string;
+  node: RedisProcess;
+  master: RedisProcess;
+  sentinel: RedisProcess;
   stop(): Promise<void>;
 }
 
@@ -46,7 +49,7 @@ export async function startTlsRedis(): Promise<TlsRedis> {
   const sentinel = await RedisProcess.start({ sentinelFile: file });
   await eventually(() => askServer(node.url, 'CLUSTER', 'ADDSLOTSRANGE', 0, SLOTS - 1), { everyMs: 50 });
   return {
-    certificateFile,
+    ...{ certificateFile, node, master, sentinel },
     clusterUrl: `rediss+cluster://localhost:${nodePort}`,
     sentinelUrl: `rediss+sentinel://localhost:${sentinelPort}/gateway`,
     stop: async () => {
