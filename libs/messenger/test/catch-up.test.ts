@@ -48,6 +48,8 @@ describe('catching up', () => {
   let ws: EventEmitter;
   let timers: ManualTimers;
   let requests: number[];
+  /** How often the network was told again that the device listens. */
+  let listensAgain: number;
   let taken: string[];
   /** What the library does with a message. */
   let take: () => Promise<void>;
@@ -57,15 +59,18 @@ describe('catching up', () => {
 
   beforeEach(() => {
     [ws, timers, ending] = [new EventEmitter(), new ManualTimers(), new AbortController()];
-    [requests, taken, isDone] = [[], [], false];
+    [requests, taken, isDone, listensAgain] = [[], [], false, 0];
     take = async () => {};
     ws.on('CB:message', async ({ attrs }: BinaryNode) => {
       await take();
       taken.push(attrs.id!);
     });
-    const sendNode = async ({ content }: BinaryNode) =>
-      void requests.push(Number((content as BinaryNode[])[0]!.attrs.count));
-    const sock = { ws, sendNode } as unknown as BaileysSocket;
+    const sendNode = async ({ content }: BinaryNode) => {
+      const [{ tag, attrs }] = content as [BinaryNode];
+      if (tag === 'active') listensAgain++;
+      else requests.push(Number(attrs.count));
+    };
+    const sock = { ws, sendNode, generateMessageTag: () => 'tag' } as unknown as BaileysSocket;
     catchUp = new CatchUp({ sock, logger, signal: ending.signal, timers });
     void catchUp.done.then(() => {
       isDone = true;
@@ -104,6 +109,22 @@ describe('catching up', () => {
     expect(requests).to.have.length(1);
     timers.pass(3_000);
     expect(requests).to.have.length(3);
+  });
+
+  it('tells the network again that it listens, ever less often, until something comes', () => {
+    timers.pass(9_000);
+    expect(listensAgain).to.equal(0);
+    timers.pass(141_000);
+    expect(listensAgain).to.equal(4);
+    announce(0);
+    timers.pass(3_600_000);
+    expect(listensAgain).to.equal(4);
+  });
+
+  it('tells the network nothing again when what is new has come, or the session is over', () => {
+    come('new', {});
+    timers.pass(3_600_000);
+    expect(listensAgain).to.equal(0);
   });
 
   it('asks for nothing when nothing waits', () => {
@@ -199,6 +220,18 @@ describe('a session that was away, on the network of 2026', () => {
   let device: Device;
   before(async () => {
     device = await sessions.link();
+  });
+
+  it('gets what waited also where the network refused to hear that it listens', async () => {
+    const [talker] = makeNumbers(1) as [string];
+    await sessions.admin('POST', 'faults', { on: 'iq', match: { xmlns: 'passive' }, do: { error: 503 }, count: 1 });
+    await sessions.admin('POST', `phones/${talker}/messages`, { to: device.phone, text: 'STOP' });
+    const written: string[] = [];
+    const test = await sessions.open(device.keyStore);
+    Object.assign(test.handlers, { message: async ({ phone }: { phone: string }) => void written.push(phone) });
+    await test.session.caughtUp;
+    expect(written).to.deep.equal([talker]);
+    await test.session.close();
   });
 
   it('has reported everything that waited when it says that it has caught up', async () => {

@@ -3,7 +3,7 @@ import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { type Intake, takeInTurn } from '../inbound/take-in-turn.js';
 import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
-import { getBinaryNodeChild } from '../socket/baileys.js';
+import { getBinaryNodeChild, S_WHATSAPP_NET } from '../socket/baileys.js';
 
 export interface CatchUpDeps {
   sock: BaileysSocket;
@@ -37,6 +37,9 @@ const BETWEEN_BATCHES_MS = 120;
 const ASK_AGAIN_MS = 2_000;
 const QUIET_MS = 60_000;
 const MARKED = ['message', 'receipt', 'notification', 'call', 'status'];
+/** Nothing has come by then: the network may not know that we listen. Each time twice as long after the one before, up to the latter. */
+const LISTEN_AGAIN_MS = 10_000;
+const LISTEN_AGAIN_MOST_MS = 300_000;
 
 /**
  * Receives the backlog that the network kept while the device was offline:
@@ -60,6 +63,9 @@ export class CatchUp {
   #heardAtMs = 0;
   #cancelRequest: (() => void) | undefined;
   #cancelLook: (() => void) | undefined;
+  /** The network knows that we listen: something came. */
+  #isListening = false;
+  #cancelListen: (() => void) | undefined;
 
   constructor(deps: CatchUpDeps) {
     this.#deps = deps;
@@ -71,7 +77,11 @@ export class CatchUp {
     sock.ws.on('CB:ib,,offline_preview', (node: BinaryNode) => this.#announced(node));
     for (const tag of MARKED) sock.ws.on(`CB:${tag},offline`, () => this.#came());
     sock.ws.on('CB:ib,,offline', () => this.#ended());
-    sock.ws.once('CB:success', () => this.#watchSilence());
+    for (const tag of ['message', 'receipt']) sock.ws.once(`CB:${tag}`, () => this.#listens());
+    sock.ws.once('CB:success', () => {
+      this.#watchSilence();
+      this.#listenAgain(LISTEN_AGAIN_MS);
+    });
     signal.addEventListener('abort', () => this.#stop(), { once: true });
   }
 
@@ -86,7 +96,28 @@ export class CatchUp {
     return this.#hasEnded ? 'heard' : 'noEndMark';
   }
 
+  /**
+   * The library says once that it listens, and goes on as if it did where the network refused that, or a query before it. Nothing is
+   * delivered to such a session, no STOP and no receipt.
+   */
+  #listenAgain(inMs: number): void {
+    if (this.#isListening) return;
+    this.#cancelListen = this.#timers.after(inMs, () => {
+      const { sock, logger } = this.#deps;
+      logger.warn('nothing has come since the login: telling the network again that this device listens');
+      const attrs = { id: sock.generateMessageTag(), to: S_WHATSAPP_NET, xmlns: 'passive', type: 'set' };
+      sock.sendNode({ tag: 'iq', attrs, content: [{ tag: 'active', attrs: {} }] }).catch(() => {});
+      this.#listenAgain(Math.min(2 * inMs, LISTEN_AGAIN_MOST_MS));
+    });
+  }
+
+  #listens(): void {
+    this.#isListening = true;
+    this.#cancelListen?.();
+  }
+
   #announced(node: BinaryNode): void {
+    this.#listens();
     if (getBinaryNodeChild(node, 'offline_preview')?.attrs.count === '0') return;
     this.#heard();
     this.#hasNews = true;
@@ -124,10 +155,12 @@ export class CatchUp {
   }
 
   #heard(): void {
+    this.#listens();
     this.#heardAtMs = this.#timers.nowMs();
   }
 
   #ended(): void {
+    this.#listens();
     this.#hasEnded = true;
     this.#cancelRequest?.();
     this.#settle();
@@ -139,7 +172,7 @@ export class CatchUp {
 
   #watchSilence(): void {
     const { quietMs = QUIET_MS, logger } = this.#deps;
-    this.#heard();
+    this.#heardAtMs = this.#timers.nowMs();
     const look = () => {
       const restMs = this.#heardAtMs + quietMs - this.#timers.nowMs();
       if (restMs > 0) {
@@ -162,6 +195,7 @@ export class CatchUp {
   }
 
   #stop(): void {
+    this.#listens();
     this.#hasEnded = true;
     this.#cancelRequest?.();
     this.#cancelLook?.();

@@ -34,6 +34,8 @@ export interface ChaosOptions {
   waitReplicas?: number;
   /** Behind the webhooks. Default: one of each kind. */
   receivers?: readonly ReceiverKind[];
+  /** The longest that a round's fire burns. */
+  fireMs?: number;
   /** Says what happens, for people. */
   say(line: string): void;
   /** Breaks the run off. */
