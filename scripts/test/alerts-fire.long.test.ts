@@ -244,9 +244,9 @@ describe('alerts, when what they are about happens', () => {
   });
 
   it('a Redis that is far away, nearly full, refuses, and is away', async () => {
-    proxy.delay(150);
+    proxy.setDelay(150);
     await fires('GatewayRedisSlow');
-    proxy.delay(0);
+    proxy.setDelay(0);
     const { commands } = space.clients;
     const used = Number(/^used_memory:(\d+)/m.exec(await commands.info('memory'))![1]);
     await commands.config('SET', 'maxmemory', Math.round(used * 1.1));

@@ -22,7 +22,7 @@ export const farRedisBenchmark: Benchmark = {
     await stage.gateway.link(ACCOUNT);
     const to = makeNumbers(RECIPIENTS);
     const send = async (roundTripMs: number) => {
-      proxy.delay(roundTripMs);
+      proxy.setDelay(roundTripMs);
       const ms = await timeUntilAcked(stage, { to });
       await stage.simulator.settle();
       return RECIPIENTS / (ms / 1000);

@@ -56,7 +56,7 @@ describe('what is passed on from a URL as it comes', () => {
     expect(await reasonOf(open({ timeoutMs: 300 }).then(({ body }) => buffer(body!)))).to.equal('too_slow');
   });
 
-  it('waits at its source while nobody reads', async () => {
+  it('waits at its source while it is not read', async () => {
     written = 0;
     const piece = Buffer.alloc(64 * 1024);
     answer = (_, response) => {

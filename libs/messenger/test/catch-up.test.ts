@@ -7,7 +7,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { type Device, makeNumbers, useSessions } from './support/session-fixture.js';
 
-const logger = { warn: () => {}, info: () => {} } as never;
+const logger = { warn: () => {}, info: () => {}, debug: () => {} } as never;
 const child = (tag: string, attrs: BinaryNode['attrs'] = {}): BinaryNode => ({
   tag: 'ib',
   attrs: {},

@@ -23,7 +23,7 @@ describe('a budget of bytes', () => {
     return { budget, begun, start };
   };
 
-  it('is never held beyond its size, and whoever waits holds nothing', async () => {
+  it('is never held beyond its size, and what waits holds nothing', async () => {
     const { budget, begun, start } = useBudget(2 * LARGE);
     const ends = ['a', 'a', 'a'].map((holder) => start(holder, LARGE));
     expect(begun).to.deep.equal(['a', 'a']);

@@ -7,7 +7,7 @@ export interface RedisProxy {
   /** Passes nothing on and reports nothing, as when its machine hangs. */
   freeze(): void;
   /** From now on what Redis answers comes so much later, as from far away. */
-  delay(ms: number): void;
+  setDelay(ms: number): void;
   /** From now on new connections lead to another Redis; those that are there stay. */
   lead(redisUrl: string): void;
   /** All is well again. */
@@ -53,7 +53,7 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
     url: url.href,
     cut: change('cut'),
     freeze: change('frozen'),
-    delay: (ms) => {
+    setDelay: (ms) => {
       delayMs = ms;
     },
     lead: (to) => {

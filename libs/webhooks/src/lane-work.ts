@@ -70,7 +70,7 @@ export interface Part {
   left: readonly Told[];
 }
 
-/** Whoever is left out by name has more of the claim coming: it was one request when it was claimed. */
+/** A recipient who is left out by name has more of the claim coming: it was one request when it was claimed. */
 export function parkRest(work: LaneWork, told: readonly Told[], left: readonly Told[]): ParkedChange[] {
   if (left.length === 0) return [];
   const keys = new Set(keysOf(work, told));

@@ -36,7 +36,7 @@ describe('a file that a person sends, end to end', () => {
   };
   const isWhole = async (id: string, file: Buffer) => (await show(id)).body.equals(file);
 
-  it('is fetched from the network; from the phone when it has expired there; and gone when nobody has it', async () => {
+  it('is fetched from the network; from the phone when it has expired there; and gone when neither has it', async () => {
     const file = randomBytes(2_000_000);
     const id = await receive(file);
     expect(await isWhole(id, file)).to.equal(true);

@@ -104,7 +104,9 @@ export class CatchUp {
     if (this.#isListening) return;
     this.#cancelListen = this.#timers.after(inMs, () => {
       const { sock, logger } = this.#deps;
-      logger.warn('nothing has come since the login: telling the network again that this device listens');
+      // On a network that ends no empty backlog a quiet device says it again and again.
+      const level = inMs === LISTEN_AGAIN_MS ? 'warn' : 'debug';
+      logger[level]('nothing has come since the login: telling the network again that this device listens');
       const attrs = { id: sock.generateMessageTag(), to: S_WHATSAPP_NET, xmlns: 'passive', type: 'set' };
       sock.sendNode({ tag: 'iq', attrs, content: [{ tag: 'active', attrs: {} }] }).catch(() => {});
       this.#listenAgain(Math.min(2 * inMs, LISTEN_AGAIN_MOST_MS));

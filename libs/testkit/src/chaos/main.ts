@@ -55,7 +55,7 @@ function verdict(): string {
   return `${lost} lost, ${duplicates} shown twice; of events ${events.lost} lost: no replica was asked to confirm (docs/durability.md).`;
 }
 
-/** Whoever reads it may be slow: the last line is the one that counts. */
+/** Its reader may be slow: the last line is the one that counts. */
 function end(line: string, exitCode: number): Promise<never> {
   return new Promise(() => process.stdout.write(`${line}\n`, () => process.exit(exitCode)));
 }

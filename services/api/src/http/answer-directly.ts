@@ -50,7 +50,7 @@ export function answerDirectly(
   };
 }
 
-/** Not where another server made them, or nobody: the request for a tunnel has a response of its own. */
+/** Not where another server made them, or no server: the request for a tunnel has a response of its own. */
 function isOf(messages: Messages, req: IncomingMessage, res: ServerResponse): boolean {
   return req instanceof messages.IncomingMessage && res instanceof messages.ServerResponse;
 }

@@ -41,7 +41,7 @@ export class CodesFirst {
     this.inFlight++;
     void writing
       .then((written) => written && Promise.race([written.settled, delay(NEAR_MS, undefined, { ref: false })]))
-      // Whoever sends it hears of that, too.
+      // Its sender hears of that, too.
       .catch(() => {})
       .finally(() => {
         this.inFlight--;
