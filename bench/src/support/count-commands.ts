@@ -1,4 +1,5 @@
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
+import { monitor } from '@gateway/testkit/redis-servers/monitor';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 import { Redis } from 'ioredis';
 
@@ -20,17 +21,16 @@ export async function countCommands(
 ): Promise<() => CommandCounts> {
   const own = new Set(await Promise.all(Object.values(clients).filter(isClient).map(addressOf)));
   const connection = new Redis(url);
-  const monitor = await connection.monitor();
-  lifecycle.add('monitor', async () => {
-    monitor.disconnect();
-    connection.disconnect();
-  });
   own.add(await addressOf(connection));
   const names = await connectionNames(connection);
   let counts = { commands: 0, apart: 0 };
-  monitor.on('monitor', (_time: string, command: string[], source: string) => {
+  const monitored = await monitor(connection, (command, source) => {
     if (source !== 'lua' && !own.has(source))
       counts[isApart(command, names.get(source) ?? '') ? 'apart' : 'commands'] += 1;
+  });
+  lifecycle.add('monitor', async () => {
+    monitored.close();
+    connection.disconnect();
   });
   return () => {
     const taken = counts;

@@ -13,6 +13,7 @@ import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { changeWebhook, deleteWebhook, pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
+import { monitor } from '@gateway/testkit/redis-servers/monitor';
 import { silentLogger } from '@gateway/testkit/silent-logger';
 import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { Deliveries, type DeliveriesDeps } from '@gateway/webhooks/deliveries';
@@ -58,11 +59,9 @@ describe('processes that deliver webhooks', () => {
   it('ask Redis once in a look around for each endpoint with nothing to tell, and three times for its workspace', async () => {
     const { store, prefix } = endpoint.space;
     for (let i = 0; i < 9; i++) await createActiveWebhook(store, `http://127.0.0.1:1/${i}`);
-    const connection = store.redis.duplicate();
-    const monitor = await connection.monitor();
     /** How often the process asks in each, without what scripts ask. */
     const looks: number[] = [];
-    monitor.on('monitor', (_time: string, command: string[], source: string) => {
+    const monitored = await monitor(store.redis, (command, source) => {
       if (source === 'lua' || !command.some((word) => word.includes(prefix))) return;
       if (command.includes(eventWorkspacesKey(store.space))) looks.push(0);
       if (looks.length > 0) looks[looks.length - 1]!++;
@@ -75,8 +74,7 @@ describe('processes that deliver webhooks', () => {
       await eventually(() => endpoint.received.length === 1);
     } finally {
       await first.close();
-      monitor.disconnect();
-      connection.disconnect();
+      monitored.close();
     }
   });
 
@@ -210,10 +208,8 @@ describe('processes that deliver webhooks', () => {
 
   it('look at each entry of the log once for a lane that it is not for, and read an endpoint once', async () => {
     const { store, prefix } = endpoint.space;
-    const connection = store.redis.duplicate();
-    const monitor = await connection.monitor();
     const asked: string[] = [];
-    monitor.on('monitor', (_time: string, [command, key, from]: string[], source: string) => {
+    const monitored = await monitor(store.redis, ([command, key, from], source) => {
       const isRead = command === 'xrange' || command === 'hgetall';
       if (source !== 'lua' && isRead && key?.startsWith(prefix)) asked.push(`${command} ${from ?? ''}`);
     });
@@ -229,8 +225,7 @@ describe('processes that deliver webhooks', () => {
       await eventually(isSeen, { what: 'that it looks behind the last entry alone' });
     } finally {
       await owner.close();
-      monitor.disconnect();
-      connection.disconnect();
+      monitored.close();
     }
   });
 
@@ -244,10 +239,8 @@ describe('processes that deliver webhooks', () => {
       answer = () => void res.writeHead(204).end();
       return undefined;
     };
-    const connection = store.redis.duplicate();
-    const monitor = await connection.monitor();
     let asked = 0;
-    monitor.on('monitor', (_time: string, command: string[], source: string) => {
+    const monitored = await monitor(store.redis, (command, source) => {
       if (source !== 'lua' && command.some((word) => word.includes(prefix))) asked++;
     });
     const owner = start('process-1', 600_000, 60_000);
@@ -269,8 +262,7 @@ describe('processes that deliver webhooks', () => {
     } finally {
       answer?.();
       await owner.close();
-      monitor.disconnect();
-      connection.disconnect();
+      monitored.close();
     }
   });
 
