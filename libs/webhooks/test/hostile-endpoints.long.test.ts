@@ -2,29 +2,17 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
-import { parseNetworks } from '@gateway/egress/address-rules';
-import type { FetchPolicy } from '@gateway/egress/fetch-policy';
-import { systemClock } from '@gateway/runtime/clock';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { silentLogger } from '@gateway/testkit/silent-logger';
-import { Deliveries } from '@gateway/webhooks/deliveries';
 import { expect } from 'chai';
 import { type NameServer, startNameServer } from '../../egress/test/support/name-server.js';
-import { ownerOf } from './support/owner-of.js';
-import { silentCounts } from './support/silent-counts.js';
+import type { DeliveringAnswer, DeliveringQuestion, DeliveringStart } from './support/delivering-process.js';
 
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
-const LOCAL = { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } };
 /** While others hang, and right before; the middle one counts, as anything else that the machine does may spoil some. */
 const PAIRS = 7;
 const EVENTS_A_PAIR = 20;
@@ -41,7 +29,7 @@ describe('an honest endpoint', () => {
   let hostile: ChildProcess;
   let names: NameServer;
   let server: Server;
-  let deliveries: Deliveries;
+  let delivering: ChildProcess;
   let told: number[];
 
   beforeEach(async () => {
@@ -56,9 +44,10 @@ describe('an honest endpoint', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
   });
   afterEach(async () => {
-    await deliveries.close();
-    hostile.disconnect();
-    await once(hostile, 'exit');
+    for (const child of [delivering, hostile]) {
+      child.disconnect();
+      await once(child, 'exit');
+    }
     server.closeAllConnections();
     server.close();
     await names.close();
@@ -75,11 +64,18 @@ describe('an honest endpoint', () => {
     await recordAttempt(space.store, workspace, made.id, { attempt, verifiesRevision: made.revision });
   }
   const honestUrl = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const deliverUnder = (policy: FetchPolicy) =>
-    new Deliveries({
-      ...{ store: space.store, owner: ownerOf('process-1'), counts: silentCounts, logger: silentLogger },
-      ...{ clock: systemClock, random: Math.random, policy },
-    });
+  const deliver = (more: Pick<DeliveringStart, 'servers'> = {}) => {
+    const { url, prefix, keySettings } = space;
+    const start: DeliveringStart = { url, prefix, keySettings, ...more };
+    const module = new URL('./support/delivering-process.js', import.meta.url);
+    delivering = fork(module, [JSON.stringify(start)], { execArgv: ['--expose-gc'] });
+  };
+  const memoryOf = async (question: 'memory' | 'peak') => {
+    const answer = once(delivering, 'message');
+    delivering.send(question satisfies DeliveringQuestion);
+    const { memory, warnings } = (await answer)[0] as DeliveringAnswer;
+    return { ...memory!, warnings };
+  };
   /** What the hostile ones have heard, and how many requests hang there; first they may be told to `release` these. */
   const asked = async (what: 'asked' | 'release' = 'asked') => {
     const answer = once(hostile, 'message');
@@ -89,7 +85,7 @@ describe('an honest endpoint', () => {
   let numbers = 447700900000;
   const happen = async (workspace: string) => {
     await addOptOuts(space.store, workspace, { numbers: [`${numbers++}`], source: 'api', atMs: 1_000 });
-    deliveries.wake(workspace);
+    delivering.send({ wake: workspace } satisfies DeliveringQuestion);
   };
   /** How long events take, in ms, one by one. */
   async function time(meanwhile: () => Promise<void>, events = EVENTS_A_ROUND): Promise<number[]> {
@@ -111,7 +107,7 @@ describe('an honest endpoint', () => {
     await create('honest', honestUrl());
     const others = ['hang-1', 'hang-2'];
     for (let n = 0; n < 50; n++) for (const workspace of others) await create(workspace, `${origin}/hang`);
-    deliveries = deliverUnder(LOCAL);
+    deliver();
     const isHanging = (count: number) => eventually(async () => (await asked()).hanging === count);
     const measure = async () => p95(await time(async () => {}, EVENTS_A_PAIR));
     await measure();
@@ -130,12 +126,8 @@ describe('an honest endpoint', () => {
 
   it('is told as soon beside hundreds that hang, fail, flood or lead elsewhere, which cost little memory and reach nothing inside', async () => {
     const [{ origin, hiddenPort }] = (await once(hostile, 'message')) as [{ origin: string; hiddenPort: number }];
-    const warnings: Error[] = [];
-    const note = (warning: Error) => void warnings.push(warning);
-    process.on('warning', note);
-    const policy = { ...LOCAL, names: { servers: [names.server] } };
     await create('honest', honestUrl());
-    deliveries = deliverUnder(policy);
+    deliver({ servers: [names.server] });
     const traps = [
       ...KINDS.map((kind) => `${origin}/${kind}`),
       ...[`https://re-bind.test:${hiddenPort}/`, origin.replace('http:', 'https:')],
@@ -150,23 +142,13 @@ describe('an honest endpoint', () => {
     const besideEven = () => time(() => happen('even'));
     const besideOdd = () => time(() => happen('odd'));
     await besideEven();
-    const held = () => {
-      collectGarbage();
-      return process.memoryUsage().heapUsed;
-    };
-    const heapBefore = held();
-    // The room for new objects was given back with the garbage of other tests: any work takes it again, that for honest ones, too.
+    // What any work takes, that for honest ones, too.
     for (let round = 0; round < ROUNDS; round++) await besideEven();
-    const before = { heap: heapBefore, buffers: process.memoryUsage().external, resident: process.memoryUsage.rss() };
-    let { buffers, resident } = before;
-    const timer = setInterval(() => {
-      buffers = Math.max(buffers, process.memoryUsage().external);
-      resident = Math.max(resident, process.memoryUsage.rss());
-    }, 20);
+    const before = await memoryOf('memory');
     for (const workspace of ['hang-1', 'hang-2', 'odd']) await happen(workspace);
     await eventually(async () => ((await asked())['/hang'] ?? 0) >= 100);
     expect(Math.max(...(await besideOdd())), 'while the others hang for 15 s').to.be.below(5_000);
-    const heap = held();
+    const { heap } = await memoryOf('peak');
     const compare = async () => {
       const [even, odd]: [number[], number[]] = [[], []];
       for (let round = 0; round < ROUNDS; round++) {
@@ -179,15 +161,13 @@ describe('an honest endpoint', () => {
     const isAsSoon = ({ alone, beside }: Awaited<ReturnType<typeof compare>>) => beside < 1.2 * alone + 20;
     let took = await compare();
     for (let attempt = 1; attempt < ATTEMPTS && !isAsSoon(took); attempt++) took = await compare();
-    clearInterval(timer);
-    process.off('warning', note);
+    const { buffers, resident, warnings } = await memoryOf('peak');
     const heard = await asked();
     expect(heard.hidden, 'connections inside').to.equal(undefined);
     for (const kind of KINDS) expect(heard[`/${kind}`], kind).to.be.at.least(2);
-    // What is garbage, and that other tests have left some, is not for them to answer.
-    expect((heap - before.heap + buffers - before.buffers) / MB).to.be.below(50);
+    expect((heap - before.heap + buffers - before.buffers) / MB, 'in use').to.be.below(50);
     expect((resident - before.resident) / MB, 'resident').to.be.below(50);
     expect(isAsSoon(took), JSON.stringify(took)).to.equal(true);
-    expect(warnings).to.deep.equal([]);
+    expect(warnings).to.equal(0);
   });
 });
