@@ -1,5 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { LASTED_MS } from '@gateway/store/fleet/starts/start-pause';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
@@ -33,14 +34,17 @@ describe('a message that ends whatever sends it', () => {
   /** As a supervisor does. */
   function restartTheDead() {
     const starts: Promise<unknown>[] = [];
+    const beganMs = performance.now();
     const timer = setInterval(() => {
       const deaths = gateway.senders.filter(({ isRunning }) => !isRunning).length;
       while (starts.length < deaths) starts.push(gateway.addSender().catch(() => {}));
     }, 100);
     const stop = async () => {
       clearInterval(timer);
+      // An owner that has lasted tries again what ended those before it: on a slow machine that comes while others wait.
+      const triedAgain = Math.floor((performance.now() - beganMs) / LASTED_MS);
       await Promise.all(starts);
-      return starts.length;
+      return { deaths: starts.length, triedAgain };
     };
     return { stop };
   }
@@ -62,10 +66,10 @@ describe('a message that ends whatever sends it', () => {
     const [list, beside] = await Promise.all([send('sick', everybody), send('well', people)]);
     await gateway.waitForSend(list, { queued: 1, read: 11 }, { device: 'sick' });
     await gateway.waitForSend(beside, { read: 11 }, { device: 'well' });
-    const deaths = await dead.stop();
+    const { deaths, triedAgain } = await dead.stop();
     await expectShownOnce(SICK!, people);
     await expectShownOnce(WELL!, people);
-    expect(deaths).to.be.within(3, 6);
+    expect(deaths).to.be.within(3, 6 + triedAgain);
     await gateway.call('DELETE', `/messages/${list}`, { device: 'sick' });
   });
 
@@ -79,9 +83,9 @@ describe('a message that ends whatever sends it', () => {
     const otp = await gateway.call('POST', '/otp', { device: 'sick', body: { phone: people[0], code: '123456' } });
     expect(otp.status).to.be.oneOf([200, 202]);
     await gateway.waitForSend(otp.body.data.messageId, { read: 1 }, { device: 'sick' });
-    const deaths = await dead.stop();
+    const { deaths, triedAgain } = await dead.stop();
     await expectShownOnce(SICK!, [...well, people[0]!]);
-    expect(deaths).to.be.within(3, 5);
+    expect(deaths).to.be.within(3, 5 + triedAgain);
     await gateway.call('DELETE', `/messages/${poison}`, { device: 'sick' });
   });
 
