@@ -3,6 +3,7 @@
 import '../keys/bounded-ratchet.js';
 import '../keys/fast-curve.js';
 import '../keys/fast-derivation.js';
+import '../keys/fast-random.js';
 import '../frames/bound-inflate.js';
 import './silence-libsignal.js';
 import { Curve, type UserFacingSocketConfig } from '@whiskeysockets/baileys';
