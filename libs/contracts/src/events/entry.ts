@@ -112,11 +112,18 @@ export interface EntryOutline extends Pick<EventEntry, 'class' | 'atMs'> {
   changes: number | undefined;
 }
 
-/** Of many entries, again and again: nothing is made of what they tell. */
+/** Of many entries, again and again: nothing is made of what they tell, nor of whom. */
 export function outlineOf(bytes: Buffer): EntryOutline {
   const read = new Reader(bytes);
-  const { class: kind, atMs } = readHead(read);
+  const { class: kind, atMs, placeBytes } = readStart(read);
+  read.pass(placeBytes);
   return { class: kind, atMs, changes: countChanges(read) };
+}
+
+/** When it happened, and whether it may be gathered. */
+export function startOf(bytes: Buffer): Pick<EventEntry, 'class' | 'atMs'> {
+  const { class: kind, atMs } = readStart(new Reader(bytes));
+  return { class: kind, atMs };
 }
 
 /**
@@ -138,21 +145,35 @@ export function mayWait(bytes: Buffer): boolean {
   return bytes[0] === EVENT_ENTRY_VERSION && (bytes[HEAD_BYTES - 1]! & PLACE.lists) !== 0;
 }
 
-/** An entry without its parts. */
-function readHead(read: Reader): EventEntry {
-  const version = read.number(1);
-  if (!READ_ENTRY_VERSIONS.includes(version)) throw new Error(`an event of version ${version}`);
-  if (version === FORMER_VERSION) return readFormerHead(read);
-  const [atMs, place] = [read.number(6), read.number(1)];
-  const device = read.bytes(place % PLACE.ofSend).toString();
-  const tag = place & PLACE.ofSend ? read.bytes(TAG_BYTES).toString('hex').slice(1) : undefined;
-  return headOf({ class: place & PLACE.lists ? 'lists' : 'prompt', atMs, parts: [] }, device, tag);
+interface Start extends Pick<EventEntry, 'class' | 'atMs'> {
+  /** What follows: the device, and behind it the tag; of the former version as one text. */
+  placeBytes: number;
+  hasTag: boolean;
+  isFormer: boolean;
 }
 
-function readFormerHead(read: Reader): EventEntry {
-  const [kind, atMs] = [EVENT_CLASSES[read.number(1)] ?? 'prompt', read.number(6)];
-  const [device, tag] = read.text().split('/');
-  return headOf({ class: kind, atMs, parts: [] }, device, tag);
+/** What comes before the place of an entry. */
+function readStart(read: Reader): Start {
+  const version = read.byte();
+  if (!READ_ENTRY_VERSIONS.includes(version)) throw new Error(`an event of version ${version}`);
+  if (version === FORMER_VERSION) {
+    const [kind, atMs] = [EVENT_CLASSES[read.byte()] ?? 'prompt', read.number(6)];
+    return { class: kind, atMs, placeBytes: read.byte(), hasTag: false, isFormer: true };
+  }
+  const [atMs, place] = [read.number(6), read.byte()];
+  const hasTag = (place & PLACE.ofSend) !== 0;
+  const placeBytes = (place % PLACE.ofSend) + (hasTag ? TAG_BYTES : 0);
+  return { class: place & PLACE.lists ? 'lists' : 'prompt', atMs, placeBytes, hasTag, isFormer: false };
+}
+
+/** An entry without its parts. */
+function readHead(read: Reader): EventEntry {
+  const { class: kind, atMs, placeBytes, hasTag, isFormer } = readStart(read);
+  const entry: EventEntry = { class: kind, atMs, parts: [] };
+  const place = read.bytes(placeBytes);
+  if (isFormer) return headOf(entry, ...(place.toString().split('/') as [DeviceId, SendTag?]));
+  const end = hasTag ? placeBytes - TAG_BYTES : placeBytes;
+  return headOf(entry, place.toString('utf8', 0, end), hasTag ? place.toString('hex', end).slice(1) : undefined);
 }
 
 function headOf(entry: EventEntry, device?: DeviceId, tag?: SendTag): EventEntry {
@@ -165,7 +186,7 @@ function headOf(entry: EventEntry, device?: DeviceId, tag?: SendTag): EventEntry
 const TAG_BYTES = 7;
 
 function readPart(read: Reader): EventPart {
-  const kind = read.number(1);
+  const kind = read.byte();
   switch (kind) {
     case PARTS.changes:
       return { kind: 'changes', changes: Array.from({ length: read.number(2) }, () => readChange(read)) };
@@ -193,13 +214,13 @@ function readPart(read: Reader): EventPart {
     case PARTS.received:
       return { kind: 'received', platformId: read.text() };
     case PARTS.optOuts: {
-      const [isAdded, source, count] = [read.number(1) === 1, OPT_OUT_SOURCES[read.number(1)]!, read.number(2)];
+      const [isAdded, source, count] = [read.byte() === 1, OPT_OUT_SOURCES[read.byte()]!, read.number(2)];
       return { kind: 'optOuts', isAdded, source, phones: Array.from({ length: count }, () => toPerson(read.text())) };
     }
     case PARTS.gap:
       return { kind: 'gap', missing: read.number(4) };
     case PARTS.webhook: {
-      const [state, webhookId] = [WEBHOOK_TOLD[read.number(1)]!, read.text()];
+      const [state, webhookId] = [WEBHOOK_TOLD[read.byte()]!, read.text()];
       const [sinceMs, lastStatus] = [read.number(6), read.number(2)];
       return { kind: 'webhook', state, webhookId, sinceMs, ...(lastStatus && { lastStatus }) };
     }
@@ -211,10 +232,10 @@ function readPart(read: Reader): EventPart {
 function countChanges(read: Reader): number | undefined {
   let count = 0;
   while (!read.isAtEnd) {
-    const kind = read.number(1);
+    const kind = read.byte();
     if (kind === PARTS.change) count += passChanges(read, 1);
     else if (kind === PARTS.changes) count += passChanges(read, read.number(2));
-    else if (kind === PARTS.moved) count += readMoved(read).length;
+    else if (kind === PARTS.moved) count += countMoved(read);
     else return undefined;
   }
   return count;
@@ -222,34 +243,42 @@ function countChanges(read: Reader): number | undefined {
 
 function passChanges(read: Reader, count: number): number {
   for (let i = 0; i < count; i++) {
-    read.number(2);
-    if (read.number(1) >= WITH_ERROR) read.number(2);
+    read.pass(2);
+    if (read.byte() >= WITH_ERROR) read.pass(2);
   }
   return count;
 }
 
 function readChange(read: Reader): RecipientChange {
-  const [index, code] = [read.number(2), read.number(1)];
+  const [index, code] = [read.number(2), read.byte()];
   return { index, status: RECIPIENT_STATUSES[code % WITH_ERROR]!, errorCode: code >= WITH_ERROR ? read.number(2) : 0 };
 }
 
 /** A bit for each status that has recipients, by its code; then how many each of these has. */
 function readCounts(read: Reader): StatusCounts {
-  const has = read.number(1);
+  const has = read.byte();
   const counts = RECIPIENT_STATUSES.map((status, code) => [status, has & (1 << code) ? read.number(2) : 0]);
   return Object.fromEntries(counts) as StatusCounts;
 }
 
 function readMoved(read: Reader): RecipientChange[] {
-  const status = RECIPIENT_STATUSES[read.number(1)]!;
+  const status = RECIPIENT_STATUSES[read.byte()]!;
   const [errorCode, first] = [read.number(2), read.number(2)];
+  const bitmap = read.bytes(read.number(2));
   const changes: RecipientChange[] = [];
-  for (const [byte, bits] of read.bytes(read.number(2)).entries()) {
+  for (let byte = 0; byte < bitmap.length; byte++) {
     for (let bit = 0; bit < 8; bit++) {
-      if (bits & (1 << bit)) changes.push({ index: (first + byte) * 8 + bit, status, errorCode });
+      if (bitmap[byte]! & (1 << bit)) changes.push({ index: (first + byte) * 8 + bit, status, errorCode });
     }
   }
   return changes;
+}
+
+function countMoved(read: Reader): number {
+  read.pass(5);
+  let count = 0;
+  for (const bits of read.bytes(read.number(2))) for (let left = bits; left > 0; left &= left - 1) count++;
+  return count;
 }
 
 function readDevice(read: Reader) {
@@ -278,6 +307,17 @@ class Reader {
     return this.#at >= this.source.length;
   }
 
+  byte(): number {
+    const value = this.source[this.#at];
+    if (value === undefined) throw new RangeError('an event is cut off');
+    this.#at++;
+    return value;
+  }
+
+  pass(bytes: number): void {
+    this.#at += bytes;
+  }
+
   /** Unsigned, big-endian. */
   number(bytes: number): number {
     const value = this.source.readUIntBE(this.#at, bytes);
@@ -292,6 +332,6 @@ class Reader {
   }
 
   text(): string {
-    return this.bytes(this.number(1)).toString();
+    return this.bytes(this.byte()).toString();
   }
 }

@@ -6,6 +6,7 @@ import {
   outlineOf,
   READ_ENTRY_VERSIONS,
   readEntry,
+  startOf,
   weightOf,
 } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
@@ -72,8 +73,9 @@ export async function readLog(
 }
 
 function readIf(bytes: Buffer, isWanted: (atMs: number) => boolean): EventEntry {
-  const { atMs, class: kind } = openKnown(bytes);
-  return isWanted(atMs) ? readKnown(bytes) : { class: kind, atMs, parts: [] };
+  checkVersion(bytes);
+  const start = startOf(bytes);
+  return isWanted(start.atMs) ? readEntry(bytes) : { ...start, parts: [] };
 }
 
 export interface OutlinedEntry extends EntryOutline {

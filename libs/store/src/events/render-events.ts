@@ -146,7 +146,8 @@ async function* eachOfChanges(
     const end = before + 2 * (from + some.length);
     if (end <= taken) continue;
     const told: { change: RecipientChange; shape: ChangeShape; end: number }[] = [];
-    for (const [i, change] of some.entries()) {
+    for (let i = 0; i < some.length; i++) {
+      const change = some[i]!;
       const place = before + 2 * (from + i) + 1;
       const shape = shapeOf(rendering, name, change.status, place);
       if (shape.isAlone || shape.isTogether) told.push({ change, shape, end: shape.isLate ? end : place });
@@ -157,8 +158,8 @@ async function* eachOfChanges(
     const together: ChangeData[] = [];
     const rowEnds: number[] = [];
     const areTwice: boolean[] = [];
-    for (const [i, row] of rows.entries()) {
-      const { shape, end } = told[i]!;
+    for (let i = 0; i < rows.length; i++) {
+      const [row, { shape, end }] = [rows[i]!, told[i]!];
       if (shape.isAlone) yield { event: ofRow(entry, `${name}.${row.status}`, row), end };
       if (!shape.isTogether) continue;
       together.push(row);
