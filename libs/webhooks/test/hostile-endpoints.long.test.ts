@@ -68,7 +68,7 @@ describe('an honest endpoint', () => {
     const { url, prefix, keySettings } = space;
     const start: DeliveringStart = { url, prefix, keySettings, ...more };
     const module = new URL('./support/delivering-process.js', import.meta.url);
-    delivering = fork(module, [JSON.stringify(start)], { execArgv: ['--expose-gc'] });
+    delivering = fork(module, [JSON.stringify(start)], { execArgv: ['--expose-gc', '--max-semi-space-size=8'] });
   };
   const memoryOf = async (question: 'memory' | 'peak') => {
     const answer = once(delivering, 'message');
