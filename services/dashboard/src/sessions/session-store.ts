@@ -37,8 +37,14 @@ export class SessionStore extends session.Store {
     settle(writeSession(this.store, id, { user, createdAtMs, text: JSON.stringify(data) }), done);
   }
 
+  /**
+   * Never fails: the answer is on its way by then, and express-session would have its connection ended, by which the next request may
+   * be on its way, too. A session that is not kept now is kept by the next request.
+   */
   override touch(id: string, data: SessionData, done: Done = () => {}): void {
-    settle(keepSession(this.store, id, data), done);
+    void keepSession(this.store, id, data)
+      .catch(() => {})
+      .then(() => done());
   }
 
   destroy(id: string, done: Done = () => {}): void {
