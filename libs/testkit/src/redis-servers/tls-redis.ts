@@ -47,7 +47,9 @@ export async function startTlsRedis(): Promise<TlsRedis> {
   const watch = `sentinel monitor gateway localhost ${masterPort} 1`;
   writeFileSync(file, [...options(sentinelPort!), 'tls-replication yes', ...names, watch, ''].join('\n'));
   const sentinel = await RedisProcess.start({ sentinelFile: file });
-  await eventually(() => askServer(node.url, 'CLUSTER', 'ADDSLOTSRANGE', 0, SLOTS - 1), { everyMs: 50 });
+  const surely = (work: () => Promise<unknown>) => eventually(work, { everyMs: 50 });
+  await surely(() => askServer(node.url, 'CLUSTER', 'ADDSLOTSRANGE', 0, SLOTS - 1));
+  for (const { url } of [master, sentinel]) await surely(() => askServer(url, 'PING'));
   return {
     ...{ certificateFile, node, master, sentinel },
     clusterUrl: `rediss+cluster://localhost:${nodePort}`,
