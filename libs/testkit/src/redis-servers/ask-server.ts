@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** A busy machine needs seconds. */
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 2_000;
 
 /** One command on a connection of its own, to this very server: it fails at once where nothing answers. */
 export async function askServer(url: string, command: string, ...args: (string | number)[]): Promise<unknown> {
