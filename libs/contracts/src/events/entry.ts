@@ -315,6 +315,7 @@ class Reader {
   }
 
   pass(bytes: number): void {
+    if (this.#at + bytes > this.source.length) throw new RangeError('an event is cut off');
     this.#at += bytes;
   }
 
@@ -326,8 +327,7 @@ class Reader {
   }
 
   bytes(length: number): Buffer {
-    if (this.#at + length > this.source.length) throw new RangeError('an event is cut off');
-    this.#at += length;
+    this.pass(length);
     return this.source.subarray(this.#at - length, this.#at);
   }
 

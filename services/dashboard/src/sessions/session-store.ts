@@ -42,9 +42,11 @@ export class SessionStore extends session.Store {
    * be on its way, too. A session that is not kept now is kept by the next request.
    */
   override touch(id: string, data: SessionData, done: Done = () => {}): void {
-    void keepSession(this.store, id, data)
-      .catch(() => {})
-      .then(() => done());
+    const kept = keepSession(this.store, id, data);
+    settle(
+      kept.catch(() => {}),
+      done,
+    );
   }
 
   destroy(id: string, done: Done = () => {}): void {

@@ -12,7 +12,7 @@ export function answerError({ logger }: DashboardDeps): ErrorRequestHandler {
     const { requestId, route } = localsOf(res);
     const error = toConsoleError(toError(thrown));
     if (error.status >= 500) logger.warn('console request failed', { requestId, route, error: error.cause ?? error });
-    // Too late to say so: such as when Redis goes away while the session is kept.
+    // Too late to say so: such as when Redis goes away while a session is written.
     if (res.headersSent) return void (res.writableEnded || res.destroy());
     if (error instanceof ApiRefusal) return res.status(error.status).json({ ...error.body, requestId });
     if (error.resetInSeconds !== undefined) res.setHeader('Retry-After', error.resetInSeconds);
