@@ -72,13 +72,22 @@ export async function startRedisCluster({
     const [first, ...others] = nodes;
     const busPort = async (node: RedisProcess) =>
       places.get(node)?.port ?? Number(((await clientOf(node).config('GET', 'cluster-port')) as string[])[1]);
-    const meet = async () => {
-      const known = String(await clientOf(first!).cluster('NODES'));
-      for (const node of others.filter(({ port }) => !known.includes(`:${port}@`)))
-        await clientOf(first!).call('CLUSTER', 'MEET', '127.0.0.1', node.port, await busPort(node));
+    const knows = async (node: RedisProcess, wanted: RedisProcess[]) => {
+      const lines = String(await clientOf(node).cluster('NODES')).split('\n');
+      const met = lines.filter((line) => !line.includes('handshake'));
+      return wanted.every(({ port }) => met.some((line) => line.includes(`:${port}@`)));
     };
-    // A node that does not answer in time, as on a busy machine, is not asked again by itself.
-    await agree(nodes.map(clientOf), (info) => info.cluster_known_nodes === String(nodes.length), { before: meet });
+    const haveMet = async () => {
+      let areAll = true;
+      for (const node of others) {
+        if ((await knows(first!, [node])) && (await knows(node, nodes))) continue;
+        areAll = false;
+        await clientOf(first!).call('CLUSTER', 'MEET', '127.0.0.1', node.port, await busPort(node));
+      }
+      return areAll;
+    };
+    // On a busy machine a meeting may come to an end for one of the two alone: only another one tells the other.
+    await eventually(haveMet, { what: 'the nodes have met', everyMs: 100 });
     for (const { master, replicas } of shards) {
       const id = (await clientOf(master).cluster('MYID')) as string;
       for (const replica of replicas) await eventually(() => clientOf(replica).cluster('REPLICATE', id));
@@ -113,14 +122,9 @@ export async function startRedisCluster({
   };
 }
 
-async function agree(
-  clients: Redis[],
-  isSo: (info: Record<string, string>) => boolean,
-  { before = async () => {} }: { before?: () => Promise<void> } = {},
-): Promise<void> {
+async function agree(clients: Redis[], isSo: (info: Record<string, string>) => boolean): Promise<void> {
   await eventually(
     async () => {
-      await before();
       for (const client of clients) {
         const text = (await client.cluster('INFO')) as string;
         if (!isSo(Object.fromEntries(text.split('\r\n').map((line) => line.split(':'))))) return false;
