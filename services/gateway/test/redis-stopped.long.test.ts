@@ -14,7 +14,7 @@ const LIST = 120;
  * hence many times), members (6 s), pings and surveys (10 s), and connections that answer nothing (15 s), which are opened anew.
  */
 const AWAY_MS = 16_500;
-const WITHIN = { everyMs: 100 };
+const within = (what: string) => ({ everyMs: 100, what });
 /** While it is away. */
 const ASK_EVERY_MS = 200;
 
@@ -37,7 +37,7 @@ describe('a gateway whose Redis hangs, then dies, and comes back', () => {
     await gateway.link(ACCOUNT);
     const list = makeNumbers(LIST, 1);
     await fixture.send(list, 'the list');
-    await eventually(() => fixture.shown(ACCOUNT, 'the list').length >= 20, WITHIN);
+    await eventually(() => fixture.shown(ACCOUNT, 'the list').length >= 20, within('a part of the list is shown'));
 
     redis.freeze();
     const untilMs = performance.now() + AWAY_MS;
@@ -60,12 +60,11 @@ describe('a gateway whose Redis hangs, then dies, and comes back', () => {
     redis.restart();
 
     // As its caller was told: the same again.
-    await eventually(async () => (await send(waiting, 'one')).status === 202, WITHIN);
+    await eventually(async () => (await send(waiting, 'one')).status === 202, within('the api accepts again'));
     await setPace(space.store, DEFAULT, { messagesPerMinute: 0, burst: 5, jitter: 0 });
     await ringDoorbell(space.store, { topic: 'sends', ...DEFAULT });
     const wanted = [...list, waiting].sort();
-    await eventually(() => fixture.shown(ACCOUNT).length >= wanted.length, WITHIN);
-    expect(fixture.shown(ACCOUNT).sort()).to.deep.equal(wanted);
+    await eventually(() => expect(fixture.shown(ACCOUNT).sort()).to.deep.equal(wanted), within('all are shown'));
     expect(await ask('/readyz')).to.equal(200);
     for (const service of [gateway.api, ...gateway.senders, ...gateway.connections])
       expect(service.isRunning, service.service).to.equal(true);

@@ -114,6 +114,15 @@ describe('the devices of several senders', () => {
     await isSent(messageId, 3);
   });
 
+  it('hear of what was accepted while doorbells could not be heard, once they can be again', async () => {
+    stage.addSender('a');
+    await stage.become([12]);
+    const address = { workspace: 'main', device: DEVICES[3]! };
+    const { messageId } = await accept(address, ['491511']);
+    stage.space.clients.subscriber.disconnect(true);
+    await eventually(async () => (await readSend(stage.space.store, address, messageId))?.counts.sent === 1);
+  });
+
   it('stay where they are when a sender comes; what is linked next goes to the new one', async () => {
     stage.addSender('a');
     await stage.become([12]);

@@ -54,14 +54,15 @@ describe('the steward of shards', () => {
     await space.close();
   });
 
-  async function start(owner = 'sender-1'): Promise<Steward> {
+  async function start(owner = 'sender-1', { ttlMs = 60_000 } = {}): Promise<Steward> {
     const { store } = space;
     const clock = {
       nowMs: () => Date.now() + aheadMs,
       monotonicMs: () => stoppedAtMs ?? systemClock.monotonicMs(),
     };
-    const keeper = new SessionKeeper({ store, clock, logger, owner, ttlMs: 60_000 });
-    await beatHeart(store, { self: { id: owner, held: 0, capacity: 10 }, ttlMs: 60_000 });
+    const keeper = new SessionKeeper({ store, clock, logger, owner, ttlMs });
+    keeper.start();
+    await beat(owner);
     const producer: Producer = {
       addSend: (processId, job, options) => {
         jobs.push({ processId, job, options });
@@ -80,6 +81,7 @@ describe('the steward of shards', () => {
     stewards.push({ steward, end });
     return steward;
   }
+  const beat = (id: string) => beatHeart(space.store, { self: { id, held: 0, capacity: 10 }, ttlMs: 60_000 });
   async function send(device: string, { lifeMs = 60_000 } = {}): Promise<string> {
     const { messageId } = await acceptSend(
       space.store,
@@ -317,5 +319,18 @@ describe('the steward of shards', () => {
     expect(new Set(all()).size).to.equal(SHARDS);
     await stewards[0]!.end();
     await eventually(() => second.shards.length === SHARDS, soon);
+  });
+
+  it('is replaced in each shard where its session has ended, also while its process lives', async () => {
+    const first = await start('sender-1', { ttlMs: 2_000 });
+    await eventually(() => first.shards.length === SHARDS, soon);
+    const second = await start('sender-2');
+    const { redis } = space.store;
+    await eventually(async () => (await redis.keys('*:session:sender-2.*')).length === SHARDS, soon);
+    await redis.del(await redis.keys('*:session:sender-1.*'));
+    await eventually(async () => {
+      await Promise.all(['sender-1', 'sender-2'].map(beat));
+      return second.shards.length > 0 && new Set([...first.shards, ...second.shards]).size === SHARDS;
+    }, soon);
   });
 });

@@ -66,7 +66,7 @@ export class SenderPool {
   /** To be claimed here, as soon as they may open. */
   private chosen: DeviceAddress[] = [];
   private readonly claiming = new Map<string, Promise<void>>();
-  private readonly stopListening: () => void;
+  private readonly stopListening: (() => void)[];
   /** When devices whose owner has failed may be claimed again, by the monotonic clock. */
   private readonly notBeforeMs = new Map<string, number>();
   private isDraining = false;
@@ -83,12 +83,17 @@ export class SenderPool {
       onFull: (shortage) =>
         deps.logger.warn('all senders are full: each takes up to a tenth more devices than MAX_DEVICES', shortage),
     });
-    this.stopListening = deps.doorbells.on((bell) => {
-      // What owners say themselves is not news to them.
-      if (bell.topic === 'sends' || bell.topic === 'desired') this.ownerOf(bell)?.look();
-      if (bell.topic === 'questions') this.ownerOf(bell)?.answerQuestions();
-      if (bell.code) void this.ownerOf(bell)?.takeJob(jobOfCode(bell, bell.code), 'doorbell');
-    });
+    this.stopListening = [
+      deps.doorbells.on((bell) => {
+        // What owners say themselves is not news to them.
+        if (bell.topic === 'sends' || bell.topic === 'desired') this.ownerOf(bell)?.look();
+        if (bell.topic === 'questions') this.ownerOf(bell)?.answerQuestions();
+        if (bell.code) void this.ownerOf(bell)?.takeJob(jobOfCode(bell, bell.code), 'doorbell');
+      }),
+      deps.doorbells.onGap(() => {
+        for (const owner of this.owners.values()) owner.look();
+      }),
+    ];
     this.watch = new ShardWatch({
       ...deps,
       onSeen: (...seen) => {
@@ -132,7 +137,7 @@ export class SenderPool {
     await inTime(this.beat().catch(this.logFailure), endMs);
     await this.drain();
     this.stopped = true;
-    this.stopListening();
+    for (const stop of this.stopListening) stop();
     this.successors.stop();
     this.wakeUp.ring();
     const left = leaveMembers(store, processId).catch(() => undefined);

@@ -37,6 +37,8 @@ const TICK_MS = 1_000;
  * seen before.
  */
 const LOOK_TICKS = 2;
+/** The session of a steward may end, and its process live on: after an outage of Redis, for one. */
+const BELIEVED_TICKS = 20;
 /** Of one shard at a time. */
 const MOST_DUE = 100;
 /** Redis works for this part of the time at most: after so long, nine times as long nothing is asked of it. */
@@ -56,8 +58,8 @@ const TURN_MS = 1_000;
  */
 export class Steward {
   private readonly held = new Map<number, OpenSession>();
-  /** The process that was the steward when we looked. */
-  private readonly others = new Map<number, string>();
+  /** The process that was the steward when we looked, and until when that is believed, by the monotonic clock. */
+  private readonly others = new Map<number, { processId: string; untilMs: number }>();
   private readonly wakeUp = new WakeUp();
   private workedMs = 0;
   /** What was begun, by name: it is not begun again before it is over. */
@@ -123,7 +125,11 @@ export class Steward {
   private async takeRoles(): Promise<void> {
     for (const [shard, { hasEnded }] of this.held) if (hasEnded) this.held.delete(shard);
     const members = (await this.listSenders()).map(({ id }) => id);
-    const isServed = (shard: number) => this.held.has(shard) || members.includes(this.others.get(shard) ?? '');
+    const nowMs = this.deps.clock.monotonicMs();
+    const isServed = (shard: number) => {
+      const { processId = '', untilMs = 0 } = this.others.get(shard) ?? {};
+      return this.held.has(shard) || (nowMs < untilMs && members.includes(processId));
+    };
     const isVacant = (shard: number) => !isServed(shard) && !this.underWay.has(`role ${shard}`);
     const vacant = Array.from({ length: SHARDS }, (_, shard) => shard).filter(isVacant);
     const share = Math.ceil(SHARDS / Math.max(1, members.length));
@@ -141,7 +147,10 @@ export class Steward {
     const session = await this.deps.keeper.openIn(shard);
     const holder = await takeRole(this.deps.store, session);
     if (holder === session.id) this.held.set(shard, session);
-    else if (holder !== '') this.others.set(shard, processOf(holder));
+    else if (holder !== '') {
+      const untilMs = this.deps.clock.monotonicMs() + BELIEVED_TICKS * this.tickMs;
+      this.others.set(shard, { processId: processOf(holder), untilMs });
+    }
   }
 
   /** At the tick that is next to the time. */
