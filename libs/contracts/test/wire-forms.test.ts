@@ -6,7 +6,7 @@ import { isClientVersion, versionNumbers } from '@gateway/contracts/devices/clie
 import { MAX_TRACE_SECONDS, parseOwnerQuestion } from '@gateway/contracts/devices/owner-questions';
 import { decodeDoorbell, encodeDoorbell } from '@gateway/contracts/doorbell';
 import type { MessageId } from '@gateway/contracts/ids';
-import { JOB_SCHEMAS } from '@gateway/contracts/jobs';
+import { findJobProblem, MAX_SENDS_PER_JOB } from '@gateway/contracts/jobs';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { digitsOfHiddenId } from '@gateway/contracts/people/opt-outs';
 import { isNetworkCode, ownErrorCode, recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
@@ -53,7 +53,7 @@ describe('what processes tell each other', () => {
       priority: 'otp',
       requestId: 'r',
     };
-    const problemOf = (change: object) => JOB_SCHEMAS.send.validate({ ...job, ...change }).error?.details[0]?.path[0];
+    const problemOf = (change: object) => findJobProblem('send', { ...job, ...change })?.split(' ')[0];
     expect(problemOf({})).to.equal(undefined);
     expect(
       problemOf({ priority: 'bulk', device: 'a'.repeat(40), workspace: 'w'.repeat(40), requestId: 'r'.repeat(100) }),
@@ -69,6 +69,12 @@ describe('what processes tell each other', () => {
     for (const [field, values] of Object.entries(wrong)) {
       for (const value of values) expect(problemOf({ [field]: value }), `${field} ${String(value)}`).to.equal(field);
     }
+    expect(findJobProblem('send', { ...job, other: 1 })).to.equal('other is not allowed');
+    const most = Array.from({ length: MAX_SENDS_PER_JOB }, () => job);
+    expect(findJobProblem('sends', { v: 1, sends: most })).to.equal(undefined);
+    for (const sends of [[], [...most, job], [job, { ...job, v: 2 }], [null], job, undefined])
+      expect(findJobProblem('sends', { v: 1, sends })?.split(' ')[0]).to.equal('sends');
+    for (const payload of [null, undefined, 'send', 7]) expect(findJobProblem('send', payload)).to.match(/^payload /);
   });
 
   it('in questions is one of those that this version knows', () => {

@@ -1,4 +1,4 @@
-import { JOB_SCHEMAS, type JobName, type JobPayloads } from '@gateway/contracts/jobs';
+import { findJobProblem, type JobName, type JobPayloads } from '@gateway/contracts/jobs';
 import { type KeySpace, queueName, queuePrefix } from '@gateway/contracts/redis-keys';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -68,7 +68,7 @@ export function createConsumer(options: ConsumerOptions): Consumer {
 async function work({ handlers }: ConsumerOptions, job: Job): Promise<void> {
   if (!Object.hasOwn(handlers, job.name)) throw new UnrecoverableError('no such kind of job');
   const name = job.name as JobName;
-  const { value, error } = JOB_SCHEMAS[name].validate(job.data, { errors: { wrap: { label: false } } });
-  if (error) throw new UnrecoverableError(`invalid payload: ${error.message}`);
-  await (handlers[name] as (payload: unknown) => Promise<void>)(value);
+  const problem = findJobProblem(name, job.data);
+  if (problem) throw new UnrecoverableError(`invalid payload: ${problem}`);
+  await (handlers[name] as (payload: unknown) => Promise<void>)(job.data);
 }
