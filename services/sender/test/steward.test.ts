@@ -10,6 +10,9 @@ import { Steward } from '@gateway/sender/fleet/steward';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
+import { openSession } from '@gateway/store/fleet/ownership';
+import { processOf } from '@gateway/store/fleet/process-of';
+import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
@@ -332,5 +335,22 @@ describe('the steward of shards', () => {
       await Promise.all(['sender-1', 'sender-2'].map(beat));
       return second.shards.length > 0 && new Set([...first.shards, ...second.shards]).size === SHARDS;
     }, soon);
+  });
+
+  it('is found for the last shard, too, where all senders but one are full', async () => {
+    const { store } = space;
+    const others = Array.from({ length: SHARDS - 1 }, (_, shard) => ({ shard, id: `full-${shard}.1` }));
+    for (const session of others) {
+      await openSession(store, session, 60_000);
+      await takeRole(store, session);
+    }
+    const beatAll = () => Promise.all(others.map(({ id }) => beat(processOf(id))));
+    await beatAll();
+    const steward = await start();
+    await eventually(async () => {
+      await beatAll();
+      return steward.shards.includes(SHARDS - 1);
+    }, soon);
+    expect(steward.shards).to.deep.equal([SHARDS - 1]);
   });
 });

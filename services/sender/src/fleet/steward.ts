@@ -52,8 +52,9 @@ const TURN_MS = 1_000;
 
 /**
  * Serves what is due in shards, of devices with and without an owner: wakes owners that have not taken a send in, ends the sends
- * whose time is over, releases their files. Once a minute it looks whether something open is not due at all. Each shard has one steward, under the rule of device owners: whose session lives
- * stays it. The role opens no socket, and each step is safe by itself, so two stewards of one shard would do no harm.
+ * whose time is over, releases their files. Once a minute it looks whether something open is not due at all. Each shard has one
+ * steward, under the rule of device owners: whose session lives stays it. The role opens no socket, and each step is safe by
+ * itself, so two stewards of one shard would do no harm.
  * Each shard is looked at by itself: one whose node hangs holds up no other.
  */
 export class Steward {
@@ -81,7 +82,7 @@ export class Steward {
 
   /** The shards that it serves. */
   get shards(): number[] {
-    return [...this.held.keys()];
+    return [...this.held].flatMap(([shard, { hasEnded }]) => (hasEnded ? [] : [shard]));
   }
 
   async stop(): Promise<void> {
@@ -121,17 +122,23 @@ export class Steward {
     this.deps.logger.warn('due work not done, will retry', { error });
   }
 
-  /** Of the shards whose steward does not live, its fair part: what is left over is taken at the next ticks. */
+  /**
+   * Of the shards whose steward does not live, its fair part: what is left over is taken at the next ticks. Those first of which
+   * least is known: where there are few places left, each has its turn.
+   */
   private async takeRoles(): Promise<void> {
     for (const [shard, { hasEnded }] of this.held) if (hasEnded) this.held.delete(shard);
     const members = (await this.listSenders()).map(({ id }) => id);
     const nowMs = this.deps.clock.monotonicMs();
-    const isServed = (shard: number) => {
+    const knownUntilMs = (shard: number) => {
       const { processId = '', untilMs = 0 } = this.others.get(shard) ?? {};
-      return this.held.has(shard) || (nowMs < untilMs && members.includes(processId));
+      return members.includes(processId) ? untilMs : 0;
     };
-    const isVacant = (shard: number) => !isServed(shard) && !this.underWay.has(`role ${shard}`);
-    const vacant = Array.from({ length: SHARDS }, (_, shard) => shard).filter(isVacant);
+    const isVacant = (shard: number) =>
+      !this.held.has(shard) && knownUntilMs(shard) <= nowMs && !this.underWay.has(`role ${shard}`);
+    const vacant = Array.from({ length: SHARDS }, (_, shard) => shard)
+      .filter(isVacant)
+      .sort((one, other) => knownUntilMs(one) - knownUntilMs(other));
     const share = Math.ceil(SHARDS / Math.max(1, members.length));
     const asked = vacant.slice(0, Math.max(0, share - this.held.size));
     await inTime(Promise.all(asked.map((shard) => this.begin(`role ${shard}`, () => this.takeRole(shard)))), TURN_MS);
@@ -146,11 +153,12 @@ export class Steward {
   private async takeRole(shard: number): Promise<void> {
     const session = await this.deps.keeper.openIn(shard);
     const holder = await takeRole(this.deps.store, session);
+    this.others.delete(shard);
     if (holder === session.id) this.held.set(shard, session);
-    else if (holder !== '') {
-      const untilMs = this.deps.clock.monotonicMs() + BELIEVED_TICKS * this.tickMs;
-      this.others.set(shard, { processId: processOf(holder), untilMs });
-    }
+    // One of ours has ended here, and not yet there.
+    if (holder === '' || processOf(holder) === processOf(session.id)) return;
+    const untilMs = this.deps.clock.monotonicMs() + BELIEVED_TICKS * this.tickMs;
+    this.others.set(shard, { processId: processOf(holder), untilMs });
   }
 
   /** At the tick that is next to the time. */
