@@ -330,7 +330,7 @@ describe('the steward of shards', () => {
     const second = await start('sender-2');
     const { redis } = space.store;
     await eventually(async () => (await redis.keys('*:session:sender-2.*')).length === SHARDS, soon);
-    await redis.del(await redis.keys('*:session:sender-1.*'));
+    await Promise.all((await redis.keys('*:session:sender-1.*')).map((key) => redis.del(key)));
     await eventually(async () => {
       await Promise.all(['sender-1', 'sender-2'].map(beat));
       return second.shards.length > 0 && new Set([...first.shards, ...second.shards]).size === SHARDS;
