@@ -10,7 +10,7 @@ import { Steward } from '@gateway/sender/fleet/steward';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
-import { openSession } from '@gateway/store/fleet/ownership';
+import { endSessions, openSession } from '@gateway/store/fleet/ownership';
 import { processOf } from '@gateway/store/fleet/process-of';
 import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
@@ -352,5 +352,21 @@ describe('the steward of shards', () => {
       return steward.shards.includes(SHARDS - 1);
     }, soon);
     expect(steward.shards).to.deep.equal([SHARDS - 1]);
+  });
+
+  it('is not taken for another one while a session of the same process lives on in Redis', async () => {
+    const { store } = space;
+    const session = { shard: 5, id: 'sender-1.ended' };
+    await openSession(store, session, 60_000);
+    await takeRole(store, session);
+    // So that nothing is asked again because time has passed.
+    stoppedAtMs = 1_000;
+    const steward = await start('sender-1');
+    await eventually(() => steward.shards.length === SHARDS - 1, soon);
+    await endSessions(store, [session]);
+    await eventually(async () => {
+      await beat('sender-1');
+      return steward.shards.includes(5);
+    }, soon);
   });
 });

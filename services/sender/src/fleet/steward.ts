@@ -37,7 +37,7 @@ const TICK_MS = 1_000;
  * seen before.
  */
 const LOOK_TICKS = 2;
-/** The session of a steward may end, and its process live on: after an outage of Redis, for one. */
+/** So long another process is believed to be the steward: its session may end, and it live on, as after an outage of Redis. */
 const BELIEVED_TICKS = 20;
 /** Of one shard at a time. */
 const MOST_DUE = 100;
@@ -128,18 +128,18 @@ export class Steward {
    */
   private async takeRoles(): Promise<void> {
     for (const [shard, { hasEnded }] of this.held) if (hasEnded) this.held.delete(shard);
-    const members = (await this.listSenders()).map(({ id }) => id);
+    const members = new Set((await this.listSenders()).map(({ id }) => id));
     const nowMs = this.deps.clock.monotonicMs();
     const knownUntilMs = (shard: number) => {
       const { processId = '', untilMs = 0 } = this.others.get(shard) ?? {};
-      return members.includes(processId) ? untilMs : 0;
+      return members.has(processId) ? untilMs : 0;
     };
     const isVacant = (shard: number) =>
       !this.held.has(shard) && knownUntilMs(shard) <= nowMs && !this.underWay.has(`role ${shard}`);
     const vacant = Array.from({ length: SHARDS }, (_, shard) => shard)
       .filter(isVacant)
       .sort((one, other) => knownUntilMs(one) - knownUntilMs(other));
-    const share = Math.ceil(SHARDS / Math.max(1, members.length));
+    const share = Math.ceil(SHARDS / Math.max(1, members.size));
     const asked = vacant.slice(0, Math.max(0, share - this.held.size));
     await inTime(Promise.all(asked.map((shard) => this.begin(`role ${shard}`, () => this.takeRole(shard)))), TURN_MS);
   }
