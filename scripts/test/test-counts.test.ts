@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '@gateway/scripts/paths';
-import { announceRun, type TestCounts, writeCounts } from '@gateway/scripts/tests/test-counts';
+import { announceRun, countExit, readCounts, type TestCounts, writeCounts } from '@gateway/scripts/tests/test-counts';
 import { expect } from 'chai';
 
 describe('the counts of a run of tests', () => {
@@ -14,15 +14,21 @@ describe('the counts of a run of tests', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** Runs one test file the way the launcher does, to its end, and reads its counts. */
-  async function countsOf(test: string): Promise<TestCounts> {
+  /** Runs one test file the way the launcher does, to its end, and reads its counts. `forRun` is a module with what the whole run needs. */
+  async function countsOf(test: string, forRun = ''): Promise<TestCounts> {
     const file = join(folder, 'one.test.mjs');
     writeFileSync(file, test);
+    const required = join(folder, 'for-run.mjs');
+    writeFileSync(required, forRun);
     const counts = announceRun(folder, 'run-1');
     const reporter = ['--reporter', 'scripts/dist/tests/counting-reporter.js', '--reporter-option', `counts=${counts}`];
-    const args = ['scripts/dist/tests/run-mocha.js', '--no-config', ...reporter, file];
-    await promisify(execFile)(process.execPath, args, { cwd: ROOT }).catch(() => undefined);
-    return JSON.parse(readFileSync(counts, 'utf8')) as TestCounts;
+    const args = ['scripts/dist/tests/run-mocha.js', '--no-config', ...reporter, '--require', required, file];
+    const code = await promisify(execFile)(process.execPath, args, { cwd: ROOT }).then(
+      () => 0,
+      (error: { code: number }) => error.code,
+    );
+    countExit(counts, code);
+    return readCounts(counts);
   }
 
   it('are those of its tests', async () => {
@@ -48,6 +54,29 @@ describe('the counts of a run of tests', () => {
     );
     expect(counts).to.include({ passed: 0, failed: 2 });
     expect(counts.failures).to.deep.equal(['fails: no', 'dies: the run died in it']);
+  });
+
+  it('have a failure for what tests left behind, and for what could not be stopped after them', async () => {
+    const left = await countsOf(`
+      import { createServer } from 'node:net';
+      it('holds', () => new Promise((resolve) => createServer().listen(0, '127.0.0.1', resolve)));`);
+    expect(left).to.deep.include({ passed: 1, failed: 1, failures: ['the tests left behind: TCPServerWrap'] });
+    const stays = "export const mochaGlobalTeardown = () => Promise.reject(new Error('it stays'));";
+    const unstopped = await countsOf("it('holds', () => {});", stays);
+    const failure = 'no test failed, and the run ended with exit code 1';
+    expect(unstopped).to.deep.include({ passed: 1, failed: 1, failures: [failure] });
+  });
+
+  it('have none for what is stopped after the last test, however long that takes', async () => {
+    const counts = await countsOf(
+      "it('holds', () => {});",
+      `import { createServer } from 'node:net';
+      import { setTimeout } from 'node:timers/promises';
+      const server = createServer();
+      export const mochaGlobalSetup = () => new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+      export const mochaGlobalTeardown = () => setTimeout(4_000).then(() => server.close());`,
+    );
+    expect(counts).to.deep.include({ passed: 1, failed: 0, failures: [] });
   });
 
   it('are told at the end of all steps: the failed tests, the failed steps, and the sums last', async () => {

@@ -1,4 +1,5 @@
 import { cpSync, createReadStream, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
@@ -15,7 +16,14 @@ import { provideKubectl } from '../tests/provide-kubectl.js';
 import { providePromtool } from '../tests/provide-promtool.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
 import { shareOutTests } from '../tests/share-out-tests.js';
-import { announceRun, readSeconds, rememberSeconds } from '../tests/test-counts.js';
+import {
+  announceRun,
+  countExit,
+  countsIfItDies,
+  readSeconds,
+  rememberSeconds,
+  writeCounts,
+} from '../tests/test-counts.js';
 
 interface TestRun {
   name: string;
@@ -73,8 +81,12 @@ export async function runClusterTests(args: string[], lifecycle: Lifecycle): Pro
   const mochaArgs = [...args, '--require', 'libs/testkit/dist/redis-servers/use-cluster.js'];
   const code = await runFiles(files, mochaArgs, lifecycle, { env: { SCRIPTS_FILE } });
   const left = isWhole && code === 0 ? scriptsThatNeverRan(readFileSync(SCRIPTS_FILE, 'utf8')) : [];
-  if (left.length > 0) console.error(`Never ran on the Cluster: ${left.join(', ')}`);
-  return left.length > 0 ? 1 : code;
+  if (left.length === 0) return code;
+  const failure = `never ran on the Cluster: ${left.join(', ')}`;
+  console.error(failure);
+  const { value: countsFolder } = takeOption(args, '--counts');
+  if (countsFolder) writeCounts(join(countsFolder, 'scripts.json'), countsIfItDies([], failure));
+  return 1;
 }
 
 /** @param told a line for each script and run of tests: `name ran`, or `name not`. */
@@ -142,7 +154,11 @@ async function runMocha(
   const module = 'scripts/dist/tests/run-mocha.js';
   const reporter = ['--reporter', 'scripts/dist/tests/counting-reporter.js', '--reporter-option', `counts=${counts}`];
   const args = [...MOCHA_OPTIONS, ...reporter, ...mochaArgs, ...files];
-  return exitCodeOf(startChild(lifecycle, { name: 'mocha', module, args, env: { ...env, REDIS_URL }, output }));
+  const code = await exitCodeOf(
+    startChild(lifecycle, { name: 'mocha', module, args, env: { ...env, REDIS_URL }, output }),
+  );
+  countExit(counts, code);
+  return code;
 }
 
 /** The examples of docs/api.md are run as they stand. Without curl their test fails and says so. */

@@ -1,7 +1,9 @@
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { ROOT } from '../paths.js';
-import { countsIfItDies, writeCounts } from './test-counts.js';
+import { addFailure, countsIfItDies, writeCounts } from './test-counts.js';
+
+let countsFile: string | undefined;
 
 /**
  * Mocha's usual output, and the counts and failures of the run as JSON in the file that `--reporter-option counts=FILE` names.
@@ -20,8 +22,14 @@ export default class CountingReporter extends Mocha.reporters.Spec {
     runner.once('end', () => {
       const { passes: passed, failures: failed, pending: skipped } = this.stats;
       if (file) writeCounts(file, { passed, failed, skipped, failures, seconds });
+      countsFile = file;
     });
   }
+}
+
+/** What is found to be wrong after the last test. */
+export function countFailure(failure: string): void {
+  if (countsFile) addFailure(countsFile, failure);
 }
 
 function titleOf(test: Mocha.Runnable): string {

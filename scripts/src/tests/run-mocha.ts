@@ -6,4 +6,4 @@ process.on('disconnect', () => process.exit(1));
 process.channel?.unref();
 
 const { main } = (await import(`${ROOT}node_modules/mocha/lib/cli/cli.js`)) as { main: (args: string[]) => unknown };
-await main(['--require', `${ROOT}scripts/dist/tests/find-leaks.js`, ...process.argv.slice(2)]);
+await main([...process.argv.slice(2), '--require', `${ROOT}scripts/dist/tests/find-leaks.js`]);

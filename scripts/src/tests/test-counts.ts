@@ -35,9 +35,26 @@ export function writeCounts(file: string, counts: TestCounts): void {
   writeFileSync(file, JSON.stringify(counts));
 }
 
+export function readCounts(file: string): TestCounts {
+  return JSON.parse(readFileSync(file, 'utf8')) as TestCounts;
+}
+
+/** Counts as one test more that failed. */
+export function addFailure(file: string, failure: string): void {
+  const counts = readCounts(file);
+  writeCounts(file, { ...counts, failed: counts.failed + 1, failures: [...counts.failures, failure] });
+}
+
+/** A run may fail after the last of its tests, as when what was started for all of them cannot be stopped. */
+export function countExit(file: string, exitCode: number): void {
+  if (exitCode !== 0 && readCounts(file).failed === 0) {
+    addFailure(file, `no test failed, and the run ended with exit code ${exitCode}`);
+  }
+}
+
 /** Remembers how long each file took, for the next time. */
 export function rememberSeconds(countFiles: readonly string[]): void {
-  const measured = countFiles.map((file) => (JSON.parse(readFileSync(file, 'utf8')) as TestCounts).seconds);
+  const measured = countFiles.map((file) => readCounts(file).seconds);
   writeFileSync(MEASURED_SECONDS, `${JSON.stringify(Object.assign(readSeconds(), ...measured), undefined, 2)}\n`);
 }
 

@@ -79,7 +79,8 @@ export class RedisProcess {
   async stop(): Promise<void> {
     this.isOver = true;
     await this.end();
-    rmSync(this.folder, { recursive: true, force: true });
+    // A child of its own that writes a file anew lives on for a moment.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   private spawn(): void {

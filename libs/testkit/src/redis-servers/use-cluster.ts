@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { definedScripts } from '@gateway/store/core/scripts/define-script';
+import { eventually } from '../eventually.js';
 import { askServer } from './ask-server.js';
 import { type RedisCluster, startRedisCluster } from './redis-cluster.js';
 
@@ -30,9 +31,9 @@ export async function mochaGlobalTeardown(): Promise<void> {
 async function writeScripts(file: string, { shards }: RedisCluster): Promise<void> {
   const scripts = [...definedScripts().values()];
   const shas = scripts.map(({ sha }) => sha);
-  const known = await Promise.all(
-    shards.map(({ master }) => askServer(master.url, 'SCRIPT', 'EXISTS', ...shas) as Promise<number[]>),
-  );
+  const ask = () =>
+    Promise.all(shards.map(({ master }) => askServer(master.url, 'SCRIPT', 'EXISTS', ...shas) as Promise<number[]>));
+  const known = await eventually(ask, { what: 'the masters tell of their scripts' });
   for (const [at, { name }] of scripts.entries()) {
     appendFileSync(file, `${name} ${known.some((each) => each[at] === 1) ? 'ran' : 'not'}\n`);
   }
