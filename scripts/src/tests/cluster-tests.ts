@@ -1,8 +1,8 @@
 /**
  * What runs on a Redis Cluster as well: every script of the store, and what each endpoint, role and page asks of Redis. Left out is
- * what is about one server: its outages by a proxy, its settings, and its memory.
+ * what is about one server: its outages by a proxy, its settings, its memory, and what it is asked.
  */
-const FOLDERS = ['libs/store', 'libs/fleet', 'libs/queue', 'services/events', 'services/dashboard'];
+const FOLDERS = ['libs/store', 'libs/fleet', 'libs/queue', 'services/events', 'services/dashboard', 'libs/webhooks'];
 const FILES: Record<string, readonly string[]> = {
   'services/api': [
     ...['check-contacts', 'connect-device', 'device-states', 'disconnect-device', 'idempotency', 'lists', 'messages'],
@@ -20,6 +20,9 @@ const OF_ONE_SERVER = [
   'ownerships',
   'ownership-keeper',
   'live.test',
+  'webhooks/test/deliveries',
+  'parked-cost',
+  'silent.test',
   'model/',
   'browser/',
 ];
