@@ -52,7 +52,8 @@ describe('the console while Redis is away', () => {
     const far = await openRedisSpace({ url: proxy.url });
     const { failFast } = far.clients;
     const app = express();
-    const store = new SessionStore({ ...far.store, redis: failFast });
+    const notKept: Error[] = [];
+    const store = new SessionStore({ ...far.store, redis: failFast }, (error) => notKept.push(error));
     app.use(session({ store, secret: 'secret', resave: false, saveUninitialized: false }));
     app.get('/sign-in', (req, res) => {
       Object.assign(req.session, { user: 'ann', createdAtMs: Date.now() });
@@ -75,6 +76,7 @@ describe('the console while Redis is away', () => {
       expect(await answer.json()).to.deep.equal({ isWhole: true });
       for (let turn = 0; turn < 10; turn++) await setImmediate();
       expect(sockets.map(({ destroyed }) => destroyed)).to.deep.equal(sockets.map(() => false));
+      expect(notKept).to.have.length(1);
     } finally {
       server.closeAllConnections();
       server.close();

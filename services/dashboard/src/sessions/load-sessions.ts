@@ -9,14 +9,14 @@ import { SessionStore } from './session-store.js';
 
 /** Finds out who asks. Their role is read each time: what an admin takes away is gone with the next request. */
 export function loadSessions(deps: DashboardDeps): RequestHandler[] {
-  const { store, publicUrl, cookieSecrets } = deps;
+  const { store, logger, publicUrl, cookieSecrets } = deps;
   const secure = publicUrl?.protocol === 'https:';
   return [
     session({
       // Browsers keep a `__Host-` cookie to this host, and take it over https alone.
       name: secure ? '__Host-console' : 'console',
       secret: [...cookieSecrets],
-      store: new SessionStore(store),
+      store: new SessionStore(store, (error) => logger.warn('a session of the console was not kept', { error })),
       genid: () => randomBytes(32).toString('base64url'),
       cookie: { httpOnly: true, sameSite: 'strict', path: '/', secure },
       // What stands in front speaks plain HTTP to us: its word counts for whether the browser does not.

@@ -21,7 +21,11 @@ type Done = (error?: unknown) => void;
 
 /** Sessions of express-session in our store. */
 export class SessionStore extends session.Store {
-  constructor(private readonly store: Store) {
+  /** @param onNotKept a session was used, and may end as if it had not been. */
+  constructor(
+    private readonly store: Store,
+    private readonly onNotKept: (error: Error) => void,
+  ) {
     super();
   }
 
@@ -44,7 +48,7 @@ export class SessionStore extends session.Store {
   override touch(id: string, data: SessionData, done: Done = () => {}): void {
     const kept = keepSession(this.store, id, data);
     settle(
-      kept.catch(() => {}),
+      kept.catch((thrown: unknown) => this.onNotKept(toError(thrown))),
       done,
     );
   }
