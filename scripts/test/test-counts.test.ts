@@ -9,6 +9,7 @@ import { expect } from 'chai';
 
 describe('the counts of a run of tests', () => {
   let folder: string;
+  let exitCode: number;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'counts-'));
   });
@@ -27,8 +28,13 @@ describe('the counts of a run of tests', () => {
       () => 0,
       (error: { code: number }) => error.code,
     );
-    countExit(counts, code);
+    exitCode = countExit(counts, code);
     return readCounts(counts);
+  }
+
+  async function exitCodeOf(test: string): Promise<number> {
+    await countsOf(test);
+    return exitCode;
   }
 
   it('are those of its tests', async () => {
@@ -54,6 +60,8 @@ describe('the counts of a run of tests', () => {
     );
     expect(counts).to.include({ passed: 0, failed: 2 });
     expect(counts.failures).to.deep.equal(['fails: no', 'dies: the run died in it']);
+    expect(await exitCodeOf("it('ends', () => process.exit(0));")).to.equal(1);
+    expect(await exitCodeOf("it('holds', () => {});")).to.equal(0);
   });
 
   it('have a failure for what tests left behind, and for what could not be stopped after them', async () => {

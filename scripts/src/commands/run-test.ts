@@ -157,8 +157,7 @@ async function runMocha(
   const code = await exitCodeOf(
     startChild(lifecycle, { name: 'mocha', module, args, env: { ...env, REDIS_URL }, output }),
   );
-  countExit(counts, code);
-  return code;
+  return countExit(counts, code);
 }
 
 /** The examples of docs/api.md are run as they stand. Without curl their test fails and says so. */

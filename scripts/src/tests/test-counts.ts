@@ -45,11 +45,14 @@ export function addFailure(file: string, failure: string): void {
   writeCounts(file, { ...counts, failed: counts.failed + 1, failures: [...counts.failures, failure] });
 }
 
-/** A run may fail after the last of its tests, as when what was started for all of them cannot be stopped. */
-export function countExit(file: string, exitCode: number): void {
-  if (exitCode !== 0 && readCounts(file).failed === 0) {
-    addFailure(file, `no test failed, and the run ended with exit code ${exitCode}`);
-  }
+/**
+ * Whether a run has failed, as its exit code. It may fail after the last of its tests, as when what was started for all of them cannot
+ * be stopped; and one that ends before its tests do has failed, whatever it says.
+ */
+export function countExit(file: string, exitCode: number): number {
+  const { failed } = readCounts(file);
+  if (exitCode !== 0 && failed === 0) addFailure(file, `no test failed, and the run ended with exit code ${exitCode}`);
+  return exitCode || Math.min(1, failed);
 }
 
 /** Remembers how long each file took, for the next time. */

@@ -174,6 +174,20 @@ describe('the steward of shards', () => {
     });
   }
 
+  it('has a hundred jobs at most that wait for queues, and tells owners of further sends by doorbells alone', async () => {
+    const listener = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
+    let bells = 0;
+    listener.on(() => void bells++);
+    adding = () => new Promise<void>(() => {});
+    await own('a');
+    for (let i = 0; i < 110; i++) await send('a');
+    aheadMs = 2_500;
+    await start();
+    await eventually(() => bells >= 110, soon);
+    expect(jobs).to.have.length(100);
+    listener.close();
+  });
+
   it('leaves a send to its owner that has taken it in, and one without an owner to the next', async () => {
     const ownership = await own('a');
     const [taken, waiting] = [await send('a'), await send('b')];
@@ -337,22 +351,25 @@ describe('the steward of shards', () => {
     }, soon);
   });
 
-  it('is found for the last shard, too, where all senders but one are full', async () => {
-    const { store } = space;
-    const others = Array.from({ length: SHARDS - 1 }, (_, shard) => ({ shard, id: `full-${shard}.1` }));
-    for (const session of others) {
-      await openSession(store, session, 60_000);
-      await takeRole(store, session);
-    }
-    const beatAll = () => Promise.all(others.map(({ id }) => beat(processOf(id))));
-    await beatAll();
-    const steward = await start();
-    await eventually(async () => {
+  for (const others of ['are served by senders that are full', 'refuse what is asked there'] as const) {
+    it(`is found for the last shard, too, where all others ${others}`, async () => {
+      const { store } = space;
+      const sessions = Array.from({ length: SHARDS - 1 }, (_, shard) => ({ shard, id: `full-${shard}.1` }));
+      for (const session of sessions) {
+        await openSession(store, session, 60_000);
+        if (others !== 'refuse what is asked there') await takeRole(store, session);
+        else await store.redis.rpush(shardKeys(store.space, session.shard).steward, 'of a wrong type');
+      }
+      const beatAll = () => Promise.all(sessions.map(({ id }) => beat(processOf(id))));
       await beatAll();
-      return steward.shards.includes(SHARDS - 1);
-    }, soon);
-    expect(steward.shards).to.deep.equal([SHARDS - 1]);
-  });
+      const steward = await start();
+      await eventually(async () => {
+        await beatAll();
+        return steward.shards.includes(SHARDS - 1);
+      }, soon);
+      expect(steward.shards).to.deep.equal([SHARDS - 1]);
+    });
+  }
 
   it('is not taken for another one while a session of the same process lives on in Redis', async () => {
     const { store } = space;

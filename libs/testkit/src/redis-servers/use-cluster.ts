@@ -24,8 +24,11 @@ export async function mochaGlobalTeardown(): Promise<void> {
   // biome-ignore lint/style/noProcessEnv: as above.
   const { SCRIPTS_FILE: file } = process.env;
   if (!cluster) return;
-  if (file) await writeScripts(file, cluster);
-  await cluster.stop();
+  try {
+    if (file) await writeScripts(file, cluster);
+  } finally {
+    await cluster.stop();
+  }
 }
 
 async function writeScripts(file: string, { shards }: RedisCluster): Promise<void> {

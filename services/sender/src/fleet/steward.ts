@@ -44,6 +44,8 @@ const MOST_DUE = 100;
 /** Redis works for this part of the time at most: after so long, nine times as long nothing is asked of it. */
 const WORK_MS = 50;
 const REST_FACTOR = 9;
+/** Jobs that wait for a queue whose node is away; it wakes owners for more sends than these by doorbells alone. */
+const MOST_UNADDED = 100;
 /** One that cannot be served must not hold up the others. */
 const PUT_OFF_MS = 60_000;
 const MEND_MS = 60_000;
@@ -59,10 +61,13 @@ const TURN_MS = 1_000;
  */
 export class Steward {
   private readonly held = new Map<number, OpenSession>();
-  /** The process that was the steward when we looked, and until when that is believed, by the monotonic clock. */
+  /** The process that was the steward when we asked, and until when that is believed, by the monotonic clock. */
   private readonly others = new Map<number, { processId: string; untilMs: number }>();
+  /** When each shard was last asked who its steward is, in vain or not. */
+  private readonly askedAtMs = new Map<number, number>();
   private readonly wakeUp = new WakeUp();
   private workedMs = 0;
+  private unadded = 0;
   /** What was begun, by name: it is not begun again before it is over. */
   private readonly underWay = new Map<string, Promise<void>>();
   /** What is to be done in all shards is done one after the other. */
@@ -123,22 +128,23 @@ export class Steward {
   }
 
   /**
-   * Of the shards whose steward does not live, its fair part: what is left over is taken at the next ticks. Those first of which
-   * least is known: where there are few places left, each has its turn.
+   * Of the shards whose steward does not live, its fair part: what is left over is taken at the next ticks. Those first that were
+   * asked longest ago: where there are few places left, each has its turn, whatever the others answer.
    */
   private async takeRoles(): Promise<void> {
     for (const [shard, { hasEnded }] of this.held) if (hasEnded) this.held.delete(shard);
     const members = new Set((await this.listSenders()).map(({ id }) => id));
     const nowMs = this.deps.clock.monotonicMs();
-    const knownUntilMs = (shard: number) => {
-      const { processId = '', untilMs = 0 } = this.others.get(shard) ?? {};
-      return members.has(processId) ? untilMs : 0;
+    const isServed = (shard: number) => {
+      const other = this.others.get(shard);
+      return other !== undefined && members.has(other.processId) && other.untilMs > nowMs;
     };
     const isVacant = (shard: number) =>
-      !this.held.has(shard) && knownUntilMs(shard) <= nowMs && !this.underWay.has(`role ${shard}`);
+      !this.held.has(shard) && !isServed(shard) && !this.underWay.has(`role ${shard}`);
+    const askedAtMs = (shard: number) => this.askedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY;
     const vacant = Array.from({ length: SHARDS }, (_, shard) => shard)
       .filter(isVacant)
-      .sort((one, other) => knownUntilMs(one) - knownUntilMs(other));
+      .sort((one, other) => askedAtMs(one) - askedAtMs(other));
     const share = Math.ceil(SHARDS / Math.max(1, members.size));
     const asked = vacant.slice(0, Math.max(0, share - this.held.size));
     await inTime(Promise.all(asked.map((shard) => this.begin(`role ${shard}`, () => this.takeRole(shard)))), TURN_MS);
@@ -151,6 +157,7 @@ export class Steward {
   }
 
   private async takeRole(shard: number): Promise<void> {
+    this.askedAtMs.set(shard, this.deps.clock.monotonicMs());
     const session = await this.deps.keeper.openIn(shard);
     const holder = await takeRole(this.deps.store, session);
     this.others.delete(shard);
@@ -242,10 +249,16 @@ export class Steward {
    * what is open with what it has.
    */
   private async wake(processId: string, job: SendJob): Promise<void> {
-    const { store, producer, turnMs = TURN_MS } = this.deps;
+    const { store, turnMs = TURN_MS } = this.deps;
     const { workspace, device } = job;
-    const isAdded = await inTime(producer.addSend(processId, job, { again: true }), turnMs).catch(() => false);
+    const mayAdd = this.unadded < MOST_UNADDED;
+    const isAdded = mayAdd && (await inTime(this.add(processId, job), turnMs).catch(() => false));
     if (!isAdded) await ringDoorbell(store, { topic: 'sends', workspace, device });
+  }
+
+  private async add(processId: string, job: SendJob): Promise<void> {
+    this.unadded++;
+    await this.deps.producer.addSend(processId, job, { again: true }).finally(() => this.unadded--);
   }
 
   private async putOff(entry: DueEntry, error: Error): Promise<void> {

@@ -1,4 +1,7 @@
-/** Lets a loop sleep until it is rung or time has passed; a ring while it is awake is not lost. Who ends the loop may sleep beside it. */
+/**
+ * Lets a loop sleep until it is rung or time has passed; a ring while it is awake is not lost. Who ends the loop may sleep beside it,
+ * and take its rings.
+ */
 export class WakeUp {
   private rung = false;
   private readonly sleeps = new Set<Sleep>();
