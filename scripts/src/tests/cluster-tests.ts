@@ -1,7 +1,6 @@
 /**
  * What runs on a Redis Cluster as well: every script of the store, and what each endpoint, role and page asks of Redis. Left out is
- * what is about one server: its outages by a proxy, its settings, its memory, and what it is asked.
- */
+ * what is about one server: its outages by a proxy, its settings, its memory, and */
 const FOLDERS = ['libs/store', 'libs/fleet', 'libs/queue', 'services/events', 'services/dashboard', 'libs/webhooks'];
 const FILES: Record<string, readonly string[]> = {
   'services/api': [
@@ -22,6 +21,9 @@ const OF_ONE_SERVER = [
   'live.test',
   'webhooks/test/deliveries',
   'parked-cost',
+  'parked-outage',
+  'fences.test',
+  'unknown-version',
   'silent.test',
   'model/',
   'browser/',

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
-import { deviceKeys, memberKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, memberKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { defer } from '@gateway/runtime/deferred';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { setPace } from '@gateway/store/devices/devices';
@@ -11,6 +12,7 @@ import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import type { Redis } from 'ioredis';
 import { PoolStage } from './support/pool-stage.js';
 
 const DEVICES = Array.from({ length: 12 }, (_, i) => `device-${i}`);
@@ -30,6 +32,19 @@ describe('the devices of several senders', () => {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
     });
+  }
+
+  /** How often the scores of this key were read. */
+  function countReads(redis: Redis, key: string): { reads: number } {
+    const seen = { reads: 0 };
+    const { zrangebyscore } = redis;
+    const read = async (...args: unknown[]) => {
+      const found = await Reflect.apply(zrangebyscore, redis, args);
+      if (args[0] === key) seen.reads += 1;
+      return found;
+    };
+    Object.assign(redis, { zrangebyscore: read });
+    return seen;
   }
 
   /** The first has had a heartbeat since the second came. */
@@ -121,6 +136,36 @@ describe('the devices of several senders', () => {
     const { messageId } = await accept(address, ['491511']);
     stage.space.clients.subscriber.disconnect(true);
     await eventually(async () => (await readSend(stage.space.store, address, messageId))?.counts.sent === 1);
+  });
+
+  it('send the rest of a send, and once more that of which Redis forgot what became of it, as after a failover', async () => {
+    const { redis, space } = stage.space.store;
+    const address = { workspace: 'main', device: DEVICES[3]! };
+    const sent: { to: string; platformId: string }[] = [];
+    const answered = defer<void>();
+    let before: Buffer | null = null;
+    let record = '';
+    stage.script.answer = async ({ to, platformId }) => {
+      sent.push({ to, platformId });
+      if (to === '491511') before ??= await redis.dumpBuffer(record);
+      else await answered.promise;
+      return { kind: 'accepted', atMs: Date.now() };
+    };
+    const { messageId } = await accept(address, ['491511', '491512']);
+    ({ record } = sendKeys(space, address, parseMessageId(messageId)!.tag));
+    const sentCount = async () => (await readSend(stage.space.store, address, messageId))!.counts.sent;
+    stage.addSender('a');
+    await eventually(async () => (await sentCount()) === 1 && sent.length === 2);
+    await redis.restore(record, 0, before!, 'REPLACE');
+    expect(await sentCount()).to.equal(0);
+    const seen = countReads(redis, deviceKeys(space, address).openSends);
+    redis.disconnect(true);
+    // The codes that are open, and the lists: this one is here.
+    await eventually(() => seen.reads >= 2);
+    answered.resolve();
+    await eventually(async () => (await sentCount()) === 2);
+    expect(sent.map(({ to }) => to)).to.deep.equal(['491511', '491512', '491511']);
+    expect(sent[2]).to.deep.equal(sent[0]);
   });
 
   it('stay where they are when a sender comes; what is linked next goes to the new one', async () => {

@@ -95,6 +95,12 @@ export class DeviceOwner {
     void this.work?.refreshPace();
   }
 
+  /** A connection to Redis is there again: something may have been missed, or forgotten. */
+  lookAfterGap(): void {
+    this.work?.distrustRedis();
+    this.look();
+  }
+
   /** A send of this device was accepted. Without work there is nothing to tell: it reads what is open when it begins. */
   async takeJob(job: SendJob, by?: WokenBy): Promise<void> {
     await this.work?.takeJob(job, by);

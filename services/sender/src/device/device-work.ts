@@ -127,6 +127,11 @@ export class DeviceWork {
     await takeInOpenSends(this.scheduler.sends, this.deps);
   }
 
+  /** A connection to Redis is there again: it may have forgotten something. */
+  distrustRedis(): void {
+    this.scheduler.sends.distrustRedis();
+  }
+
   /** Another process has a question for the owner. */
   answerQuestions(): void {
     this.desk.look();

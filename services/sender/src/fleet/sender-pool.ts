@@ -10,6 +10,7 @@ import { StableMembership } from '@gateway/fleet/stable-membership';
 import { inTime } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import { collectGarbage } from '@gateway/runtime/process/collect-garbage';
+import { onRegained } from '@gateway/runtime/redis/on-regained';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import { beatHeart, leaveMembers, type Member, mostDevices } from '@gateway/store/fleet/members';
 import type { ProcessDeps } from '../deps.js';
@@ -90,9 +91,8 @@ export class SenderPool {
         if (bell.topic === 'questions') this.ownerOf(bell)?.answerQuestions();
         if (bell.code) void this.ownerOf(bell)?.takeJob(jobOfCode(bell, bell.code), 'doorbell');
       }),
-      deps.doorbells.onGap(() => {
-        for (const owner of this.owners.values()) owner.look();
-      }),
+      deps.doorbells.onGap(() => this.lookAfterGap()),
+      onRegained(deps.store.redis, () => this.lookAfterGap()),
     ];
     this.watch = new ShardWatch({
       ...deps,
@@ -103,6 +103,10 @@ export class SenderPool {
     });
     deps.openings.on('next', () => this.claimChosen());
     this.loop = this.run();
+  }
+
+  private lookAfterGap(): void {
+    for (const owner of this.owners.values()) owner.lookAfterGap();
   }
 
   /** How many devices are in which state, for metrics. */

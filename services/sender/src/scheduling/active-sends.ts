@@ -74,7 +74,7 @@ const AGAIN_MS = 60_000;
 export class ActiveSends extends PlacedSends {
   private readonly lists: WaitingLists;
   private readonly aside = new Map<string, Aside>();
-  /** Sends that a job told of while they were here: a Redis that forgot one may have accepted it anew. */
+  /** Sends that are looked for once more when they have ended here: a Redis that forgot one may have accepted it anew. */
   private readonly again = new Map<string, SendJob>();
   /** People who wrote, by number: those aside are not yet compared with them. */
   private readonly sought = new Set<string>();
@@ -130,6 +130,17 @@ export class ActiveSends extends PlacedSends {
   /** So that this process is not woken for it once more. */
   private async note(job: SendJob): Promise<void> {
     await this.deps.note(job.messageId).catch((error: unknown) => this.deps.onUnloadable(job, toError(error)));
+  }
+
+  /**
+   * Redis may have forgotten what became of some recipients, as a replica that is the master now: each send that is here is loaded once
+   * more when it has ended here.
+   */
+  distrustRedis(): void {
+    for (const { record } of this.all()) {
+      const { messageId, requestId, priority } = record;
+      this.again.set(messageId, { v: 1, ...this.deps.address, messageId, requestId, priority });
+    }
   }
 
   /** Takes in the lists that are open in Redis, as places are free. */

@@ -14,7 +14,7 @@ import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { eventually } from '@gateway/testkit/eventually';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { logInOnScript } from '@gateway/testkit/scripted-session';
+import { logInOnScript, type SessionScript } from '@gateway/testkit/scripted-session';
 import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import PQueue from 'p-queue';
 
@@ -25,6 +25,8 @@ const NEVER = { busy: 3_600_000, quiet: 3_600_000 };
 /** Some senders in this process, on one Redis, with sessions that need no network. */
 export class PoolStage {
   readonly senders: { pool: SenderPool; stop(): Promise<void> }[] = [];
+  /** What the network answers. */
+  script: SessionScript = {};
   logins = 0;
   /** Connections that are there now. */
   connected = 0;
@@ -103,7 +105,7 @@ export class PoolStage {
     const { store } = this.space;
     const [clock, doorbells] = [this.#clock, this.doorbells];
     const keeper = new SessionKeeper({ store, clock, logger, owner: id, ttlMs: 24 * 3_600_000 });
-    const logIn = logInOnScript({}, ACCOUNT);
+    const logIn = logInOnScript(this.script, ACCOUNT);
     const pool = new SenderPool({
       ...{ store, keeper, clock, logger, doorbells, ...(this.endMs && { endMs: this.endMs }) },
       ...{ processId: id, maxDevices: 200, memberTtlMs: 60_000, tickMs: 100, lookMs: NEVER },
