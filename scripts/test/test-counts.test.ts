@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '@gateway/scripts/paths';
-import { announceRun, countExit, readCounts, type TestCounts, writeCounts } from '@gateway/scripts/tests/test-counts';
+import { announceRun, countExit, type TestCounts, writeCounts } from '@gateway/scripts/tests/test-counts';
 import { expect } from 'chai';
 
 describe('the counts of a run of tests', () => {
@@ -29,7 +29,7 @@ describe('the counts of a run of tests', () => {
       (error: { code: number }) => error.code,
     );
     exitCode = countExit(counts, code);
-    return readCounts(counts);
+    return JSON.parse(readFileSync(counts, 'utf8')) as TestCounts;
   }
 
   async function exitCodeOf(test: string): Promise<number> {

@@ -35,7 +35,7 @@ export function writeCounts(file: string, counts: TestCounts): void {
   writeFileSync(file, JSON.stringify(counts));
 }
 
-export function readCounts(file: string): TestCounts {
+function readCounts(file: string): TestCounts {
   return JSON.parse(readFileSync(file, 'utf8')) as TestCounts;
 }
 

@@ -6,13 +6,13 @@ import type { SendJob } from '@gateway/contracts/jobs';
 import { deviceKeys, memberKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { defer } from '@gateway/runtime/deferred';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
+import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { setPace } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
-import type { Redis } from 'ioredis';
 import { PoolStage } from './support/pool-stage.js';
 
 const DEVICES = Array.from({ length: 12 }, (_, i) => `device-${i}`);
@@ -35,7 +35,7 @@ describe('the devices of several senders', () => {
   }
 
   /** How often the scores of this key were read. */
-  function countReads(redis: Redis, key: string): { reads: number } {
+  function countReads({ redis }: Store, key: string): { reads: number } {
     const seen = { reads: 0 };
     const { zrangebyscore } = redis;
     const read = async (...args: unknown[]) => {
@@ -158,7 +158,7 @@ describe('the devices of several senders', () => {
     await eventually(async () => (await sentCount()) === 1 && sent.length === 2);
     await redis.restore(record, 0, before!, 'REPLACE');
     expect(await sentCount()).to.equal(0);
-    const seen = countReads(redis, deviceKeys(space, address).openSends);
+    const seen = countReads(stage.space.store, deviceKeys(space, address).openSends);
     redis.disconnect(true);
     // The codes that are open, and the lists: this one is here.
     await eventually(() => seen.reads >= 2);
