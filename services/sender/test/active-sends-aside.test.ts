@@ -24,6 +24,40 @@ describe('active sends that are set aside', () => {
     expect(stage.sends.has('list-9')).to.equal(true);
   });
 
+  it('loads what is here once more when it has ended, or before it goes aside, where Redis may have forgotten something', async () => {
+    const loadedOnceMore = (name: string) => eventually(() => active().includes(name) && stage.loaded.includes(name));
+    const holdAll = () => {
+      const [send] = stage.sends.inTurn();
+      send!.hold(send!.takeForLookUp(10, 0).map(({ index }) => index));
+      stage.sends.settle();
+    };
+    const loading = stage.sends.takeIn(job('list-0'));
+    stage.sends.distrustRedis();
+    await loading;
+    stage.loaded = [];
+    finish('list-0');
+    await loadedOnceMore('list-0');
+    stage.loaded = [];
+    finish('list-0');
+    expect(stage.sends.has('list-0')).to.equal(false);
+
+    await stage.sends.takeIn(job('list-1'));
+    stage.sends.distrustRedis();
+    stage.loaded = [];
+    holdAll();
+    await loadedOnceMore('list-1');
+    holdAll();
+    expect(active()).to.deep.equal([]);
+    expect(stage.sends.has('list-1')).to.equal(true);
+    stage.sends.drop('list-1');
+
+    await stage.sends.takeIn(job('list-2'));
+    stage.sends.distrustRedis();
+    stage.sends.drop('list-2');
+    stage.sends.settle();
+    expect(stage.sends.has('list-2')).to.equal(false);
+  });
+
   it('names one of those who wait for the end of a restriction, of a send at work or aside', async () => {
     expect(await stage.sends.findHeld(() => true)).to.equal(undefined);
     await hold('list-0');

@@ -5,10 +5,10 @@ import { toError } from '@gateway/runtime/errors';
 import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
 import { type MemoryBudget, UNREAD_BYTES } from './memory-budget.js';
-import { PlacedSends } from './placed-sends.js';
+import { PlacedSends, type Work } from './placed-sends.js';
 import type { LoadOptions, Rest } from './retries.js';
 import type { SendProgress } from './send-progress.js';
-import { type WaitingList, WaitingLists, type WaitingListsDeps } from './waiting-lists.js';
+import { WaitingLists, type WaitingListsDeps } from './waiting-lists.js';
 
 export interface ActiveSendsDeps {
   address: DeviceAddress;
@@ -47,9 +47,6 @@ interface Aside {
   first?: ReadonlySet<string>;
 }
 
-/** A send that is to be worked on. */
-type Work = WaitingList & Pick<SendJob, 'priority'>;
-
 /** Each is in memory as a whole. One-time passwords have one recipient, and take no place of a list. */
 const MAX_LISTS = 150;
 /** People who wrote are sought together. */
@@ -75,7 +72,7 @@ export class ActiveSends extends PlacedSends {
   private readonly lists: WaitingLists;
   private readonly aside = new Map<string, Aside>();
   /** Sends that are looked for once more when they have ended here: a Redis that forgot one may have accepted it anew. */
-  private readonly again = new Map<string, SendJob>();
+  private readonly again = new Map<string, Work>();
   /** People who wrote, by number: those aside are not yet compared with them. */
   private readonly sought = new Set<string>();
   private isSeeking = false;
@@ -117,7 +114,7 @@ export class ActiveSends extends PlacedSends {
   }
 
   /** Takes a send in, if it is not here yet: resolves when it is loaded, or waits for a place. Never rejects. */
-  async takeIn(job: SendJob): Promise<void> {
+  async takeIn(job: SendJob | Work): Promise<void> {
     if (this.stopped) return;
     if (this.has(job.messageId)) this.again.set(job.messageId, job);
     if (this.has(job.messageId)) return this.note(job);
@@ -128,7 +125,7 @@ export class ActiveSends extends PlacedSends {
   }
 
   /** So that this process is not woken for it once more. */
-  private async note(job: SendJob): Promise<void> {
+  private async note(job: Work): Promise<void> {
     await this.deps.note(job.messageId).catch((error: unknown) => this.deps.onUnloadable(job, toError(error)));
   }
 
@@ -137,10 +134,9 @@ export class ActiveSends extends PlacedSends {
    * more when it has ended here.
    */
   distrustRedis(): void {
-    for (const { record } of this.all()) {
-      const { messageId, requestId, priority } = record;
-      this.again.set(messageId, { v: 1, ...this.deps.address, messageId, requestId, priority });
-    }
+    for (const { messageId, record } of this.all()) this.again.set(messageId, workOf(record));
+    const { otp, bulk } = this.loading;
+    for (const [messageId, work] of [...otp, ...bulk]) this.again.set(messageId, work);
   }
 
   /** Takes in the lists that are open in Redis, as places are free. */
@@ -161,8 +157,15 @@ export class ActiveSends extends PlacedSends {
 
   private settleOne(send: SendProgress): void {
     if (send.lookingUp || send.file.uploading || !this.isActive(send)) return;
-    if (send.isHeld) this.setAside(send);
-    else if (send.isDone) this.end(send);
+    if (send.isDone) this.end(send);
+    else if (send.isHeld) this.wait(send);
+  }
+
+  /** What Redis forgot of it is not held, and it may be aside for days: then it is loaded once more before. */
+  private wait(send: SendProgress): void {
+    if (this.again.has(send.messageId)) this.leave(send);
+    else this.setAside(send);
+    this.lookAgain(send.messageId);
   }
 
   private fillPlaces(): void {
@@ -190,6 +193,7 @@ export class ActiveSends extends PlacedSends {
   drop(messageId: string): void {
     this.lists.remove(messageId);
     this.aside.delete(messageId);
+    this.again.delete(messageId);
     this.find(messageId)?.dropWaiting();
   }
 
@@ -279,8 +283,8 @@ export class ActiveSends extends PlacedSends {
   }
 
   private lookAgain(messageId: string): void {
-    const job = this.again.get(messageId);
-    if (job && !this.has(messageId) && this.again.delete(messageId)) void this.takeIn(job);
+    const work = this.again.get(messageId);
+    if (work && !this.has(messageId) && this.again.delete(messageId)) void this.takeIn(work);
   }
 
   /** These get a place, or wait for one. */
@@ -312,7 +316,7 @@ export class ActiveSends extends PlacedSends {
     const { memory } = this.deps;
     const reservedBytes = priority === 'otp' ? 0 : UNREAD_BYTES;
     memory.take(reservedBytes);
-    this.loading[priority].add(messageId);
+    this.loading[priority].set(messageId, work);
     let loaded: SendProgress | undefined;
     try {
       const read = async () => (this.stopped ? undefined : this.deps.load(messageId, { rest: back?.rest }));

@@ -1,6 +1,10 @@
 import type { SendJob } from '@gateway/contracts/jobs';
 import { ACTIVE_PLACES, type PlaceCounts } from './places.js';
 import type { SendProgress, WorkItem } from './send-progress.js';
+import type { WaitingList } from './waiting-lists.js';
+
+/** A send that is to be worked on. */
+export type Work = WaitingList & Pick<SendJob, 'priority'>;
 
 /**
  * The sends of a device that have a place: in memory, or being loaded. Whose turn it is, is asked with each message; of callers who
@@ -12,7 +16,7 @@ export abstract class PlacedSends {
     otp: new Map(),
     bulk: new Map(),
   };
-  protected readonly loading: Record<SendJob['priority'], Set<string>> = { otp: new Set(), bulk: new Set() };
+  protected readonly loading: Record<SendJob['priority'], Map<string, Work>> = { otp: new Map(), bulk: new Map() };
 
   /** Those with suspects when they were loaded: hardly ever one. Only their recipients may have to go out alone. */
   private readonly suspicious = new Set<SendProgress>();
