@@ -1,6 +1,8 @@
 /**
  * What runs on a Redis Cluster as well: every script of the store, and what each endpoint, role and page asks of Redis. Left out is
- * what is about one server: its outages by a proxy, its settings, its memory, and */
+ * what is about one server: its outages by a proxy, its settings, its memory, and what it is asked; and what runs each script only so
+ * that it refuses: it would seem to have run.
+ */
 const FOLDERS = ['libs/store', 'libs/fleet', 'libs/queue', 'services/events', 'services/dashboard', 'libs/webhooks'];
 const FILES: Record<string, readonly string[]> = {
   'services/api': [

@@ -88,17 +88,12 @@ export class DeviceOwner {
     );
   }
 
-  /** Something may have changed: called on doorbells. */
-  look(): void {
+  /** Something may have changed: called on doorbells, and `afterGap` when a connection to Redis is there again. */
+  look({ afterGap = false } = {}): void {
+    if (afterGap) this.work?.distrustRedis();
     [this.isQuiet, this.wasRung] = [false, true];
     this.wakeUp.ring();
     void this.work?.refreshPace();
-  }
-
-  /** A connection to Redis is there again: something may have been missed, or forgotten. */
-  lookAfterGap(): void {
-    this.work?.distrustRedis();
-    this.look();
   }
 
   /** A send of this device was accepted. Without work there is nothing to tell: it reads what is open when it begins. */

@@ -106,7 +106,7 @@ export class SenderPool {
   }
 
   private lookAfterGap(): void {
-    for (const owner of this.owners.values()) owner.lookAfterGap();
+    for (const owner of this.owners.values()) owner.look({ afterGap: true });
   }
 
   /** How many devices are in which state, for metrics. */

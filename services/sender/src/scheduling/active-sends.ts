@@ -158,11 +158,11 @@ export class ActiveSends extends PlacedSends {
   private settleOne(send: SendProgress): void {
     if (send.lookingUp || send.file.uploading || !this.isActive(send)) return;
     if (send.isDone) this.end(send);
-    else if (send.isHeld) this.wait(send);
+    else if (send.isHeld) this.setHeldAside(send);
   }
 
   /** What Redis forgot of it is not held, and it may be aside for days: then it is loaded once more before. */
-  private wait(send: SendProgress): void {
+  private setHeldAside(send: SendProgress): void {
     if (this.again.has(send.messageId)) this.leave(send);
     else this.setAside(send);
     this.lookAgain(send.messageId);
