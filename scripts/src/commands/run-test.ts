@@ -24,6 +24,7 @@ import {
   rememberSeconds,
   writeCounts,
 } from '../tests/test-counts.js';
+import { mostlyWaits } from '../tests/waiting-tests.js';
 
 interface TestRun {
   name: string;
@@ -33,7 +34,10 @@ interface TestRun {
   output: number | 'inherit';
 }
 
-/** Side by side: tests mostly wait, but for the long ones, of which many need a core for themselves and browsers more than that. */
+/**
+ * Side by side: tests mostly wait, but for the long ones, of which many need a core for themselves and browsers more than that. Those
+ * of them that do wait have a third run.
+ */
 const RUNS = { usual: 3, long: 2 };
 /** Of the long tests, of which nothing else stops one that hangs: four times what they take on a machine that has no other work. */
 const LONG_LIMIT_MS = 60 * 60_000;
@@ -53,7 +57,7 @@ export async function runTest(args: string[], lifecycle: Lifecycle): Promise<num
   return runFiles(findTests({ long: false }), args, lifecycle);
 }
 
-/** `npm run test:long`: what takes too long for `npm test`, in the same way, in two runs. It fails when it takes over an hour. */
+/** `npm run test:long`: what takes too long for `npm test`, in the same way. It fails when it takes over an hour. */
 export async function runLongTests(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   await providePromtool();
@@ -63,8 +67,8 @@ export async function runLongTests(args: string[], lifecycle: Lifecycle): Promis
     console.error(`The long tests took more than ${LONG_LIMIT_MS / 60_000} minutes.`);
     process.kill(process.pid, 'SIGTERM');
   }, LONG_LIMIT_MS);
-  return runFiles(findTests({ long: true }), args, lifecycle, { mostRuns: RUNS.long }).finally(() =>
-    clearTimeout(timer),
+  return runFiles(findTests({ long: true }), args, lifecycle, { mostRuns: RUNS.long, isApart: mostlyWaits }).finally(
+    () => clearTimeout(timer),
   );
 }
 
@@ -111,18 +115,26 @@ export async function runBrowserTests(args: string[], lifecycle: Lifecycle): Pro
   return code;
 }
 
+interface RunOptions {
+  env?: Record<string, string>;
+  mostRuns?: number;
+  /** These have a run of their own beside the others. */
+  isApart?: (file: string) => boolean;
+}
+
 async function runFiles(
   files: readonly string[],
   args: readonly string[],
   lifecycle: Lifecycle,
-  { env = {}, mostRuns = RUNS.usual }: { env?: Record<string, string>; mostRuns?: number } = {},
+  { env = {}, mostRuns = RUNS.usual, isApart = () => false }: RunOptions = {},
 ): Promise<number> {
   const { path } = makeTemporaryFolder(lifecycle, 'test');
   const { value: countsFolder = path, rest } = takeOption(args, '--counts');
   const { value: folders, rest: mochaArgs } = takeOption(rest, '--in');
   const chosen = files.filter((file) => !folders || folders.split(',').some((folder) => file.includes(`/${folder}`)));
   if (chosen.length === 0) throw new Error(`There are no tests in ${folders}`);
-  const shares = shareOutTests(chosen, Math.min(mostRuns, chosen.length), readSeconds());
+  const [apart, others] = [chosen.filter(isApart), chosen.filter((file) => !isApart(file))];
+  const shares = [...shareOutTests(others, mostRuns, readSeconds()), apart].filter((files) => files.length > 0);
   const runs = shares.map((share, index): TestRun => {
     const name = `run-${index + 1}`;
     const output = index === 0 ? 'inherit' : openSync(`${path}/${name}.log`, 'w');
