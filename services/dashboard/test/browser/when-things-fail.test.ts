@@ -25,6 +25,24 @@ describe('the page of the console, when things fail', () => {
     browser.allowErrors(/ERR_INTERNET_DISCONNECTED/);
   });
 
+  it('keeps what the feed has told when the answer to an earlier request arrives after it', async () => {
+    const address = { workspace: 'main', device: 'slow' };
+    const owner = await linkDevice(stage.space.store, address);
+    const page = await browser.open(stage.dashboard, '/settings');
+    const heading = page.getByRole('heading', { name: 'Connecting' });
+    await page.route('**/console/api/devices/slow', async (route) => {
+      const answer = await route.fetch();
+      await owner.observe({ status: 'connecting' });
+      await heading.waitFor();
+      await route.fulfill({ response: answer });
+    });
+    const answered = page.waitForResponse('**/console/api/devices/slow');
+    await page.goto(`${stage.dashboard.origin}/console/devices/slow`);
+    await (await answered).finished();
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    expect(await heading.count()).to.equal(1);
+  });
+
   it('has no feed in a tab that was hidden for 30 s, and makes up for it when it is looked at', async () => {
     const page = await browser.open(stage.dashboard, '/devices');
     await page.getByText('Live', { exact: true }).waitFor();
