@@ -1,3 +1,4 @@
+import { defer } from '@gateway/runtime/deferred';
 import { LibraryTurns } from '@gateway/sender/dispatching/library-turns';
 import { expect } from 'chai';
 
@@ -30,6 +31,27 @@ describe('the turns of messages at the library', () => {
     for (let i = 0; i < 4; i++) turns.give();
     await Promise.all(all);
     expect(order).to.deep.equal(['a', 'b', ...codes, 'c', 'd']);
+  });
+
+  it('gives none to others while something is urgent, but to codes', async () => {
+    const end = defer<void>();
+    await take('a');
+    const urgent = turns.urgently(() => end.promise);
+    const others = ['b', 'c'].map((name) => take(name));
+    await take('code', { isUrgent: true });
+    turns.give();
+    turns.give();
+    expect(order).to.deep.equal(['a', 'code']);
+    end.resolve();
+    await Promise.all([urgent, ...others]);
+    expect(order).to.deep.equal(['a', 'code', 'b', 'c']);
+  });
+
+  it('gives them to others when what is urgent does not end: their claims are good for a moment longer', async () => {
+    const startedMs = performance.now();
+    void turns.urgently(() => new Promise(() => {}));
+    await take('a');
+    expect(performance.now() - startedMs).to.be.at.least(45);
   });
 
   it('refuses those who wait, and all who come, when there are no more turns', async () => {

@@ -99,6 +99,7 @@ async function makeSessions(
 ): Promise<void> {
   const entries = [...bundles];
   for (let from = 0; from < entries.length; from += SESSIONS_PER_TURN) {
+    await giveWay();
     // One transaction, so one commit. Not under the account's own mutex: a send need not wait for the sessions of others.
     await sock.authState.keys.transaction(async () => {
       for (const [jid, bundle] of entries.slice(from, from + SESSIONS_PER_TURN)) {
@@ -106,7 +107,6 @@ async function makeSessions(
         if (error !== undefined) errors.set(jid, error);
       }
     }, 'lookup');
-    await giveWay();
   }
 }
 

@@ -70,7 +70,7 @@ export class LookUp {
       : this.#lookUp(numbers, urgent);
   }
 
-  /** While this runs, what is not urgent makes no sessions. */
+  /** While this runs, what is not urgent waits where it would work on answers, or make sessions. */
   urgently<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#rightOfWay.urgently(work);
   }
@@ -217,6 +217,7 @@ export class LookUp {
       resolveNumbers(sock, numbers, { optional: this.#deps.optional, before: caches.refused }),
       this.#resolveOurselves(),
     ]);
+    await this.#giveWay(urgent);
     const results: LookUpResults = new Map();
     const found: Found[] = ourselves.map((account) => ({ account }));
     for (const [number, result] of resolved) {
@@ -231,13 +232,13 @@ export class LookUp {
   async #prepare(found: readonly Found[], urgent: boolean): Promise<LookUpResults> {
     const { sock, caches } = this.#deps;
     const results: LookUpResults = new Map();
-    const giveWay = async () => {
-      if (!urgent) await this.#rightOfWay.giveWay();
-    };
+    const giveWay = () => this.#giveWay(urgent);
     const accounts = found.map(({ account }) => account);
     const later = storeLater();
     const prepared = await later.run(() => prepareAccounts({ sock, caches, giveWay }, accounts));
+    await giveWay();
     await later.storeNow();
+    await giveWay();
     prepared.forEach((outcome, index) => {
       const { number, account } = found[index]!;
       if ('devices' in outcome) this.#rememberDevices(account, outcome);
@@ -246,6 +247,10 @@ export class LookUp {
       results.set(number, 'error' in outcome ? outcome : { exists: true });
     });
     return results;
+  }
+
+  async #giveWay(urgent: boolean): Promise<void> {
+    if (!urgent) await this.#rightOfWay.giveWay();
   }
 
   /** Every message also goes to our own other devices. */

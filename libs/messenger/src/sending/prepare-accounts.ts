@@ -7,6 +7,9 @@ import { type BaileysSocket, type FullJid, jidDecode, jidEncode, jidNormalizedUs
 /** An account that messages can be sent to: its devices with a session. `isPartial`: further devices need another query. */
 export type Prepared = { devices: FullJid[]; isPartial: boolean } | { error: number };
 
+/** Sessions looked at in one go: some ms for a hundred. */
+const LOOKED_AT_PER_TURN = 20;
+
 export interface PrepareDeps extends BundleDeps {
   caches: SessionCaches;
 }
@@ -23,12 +26,13 @@ interface Target {
  * network was only busy, the account has an error.
  */
 export async function prepareAccounts(deps: PrepareDeps, accounts: readonly Account[]): Promise<Prepared[]> {
-  const { sock } = deps;
+  const { sock, giveWay } = deps;
   const { keys } = sock.authState;
   const { lidMapping, jidToSignalProtocolAddress } = sock.signalRepository;
   // The mapping first: sessions live under the LID from here on, and the library finds them through it.
   await lidMapping.storeLIDPNMappings(accounts.flatMap(({ jid, lid }) => (lid ? [{ lid, pn: jid }] : [])));
   await rememberLidless(deps, accounts);
+  await giveWay();
   const targets = accounts.map((account) => toTarget(sock, account));
   const devices = targets.flatMap((target) => target.devices);
   const addresses = devices.map(({ jid }) => jidToSignalProtocolAddress(jid));
@@ -39,7 +43,7 @@ export async function prepareAccounts(deps: PrepareDeps, accounts: readonly Acco
       accounts.map(({ jid, lid }) => jidNormalizedUser(lid ?? jid)),
     ),
   ]);
-  const errors = await fetchBundles(deps, await withoutSession(sock, devices));
+  const errors = await fetchBundles(deps, await withoutSession(deps, devices));
   const ownUser = jidDecode(sock.user?.id)?.user;
   return targets.map((target) => conclude(target, errors, ownUser));
 }
@@ -81,9 +85,10 @@ async function rememberLidless({ sock, caches }: PrepareDeps, accounts: readonly
   if (Object.keys(lists).length > 0) await sock.authState.keys.set({ 'device-list': lists });
 }
 
-async function withoutSession(sock: BaileysSocket, devices: readonly Wanted[]): Promise<Wanted[]> {
+async function withoutSession({ sock, giveWay }: PrepareDeps, devices: readonly Wanted[]): Promise<Wanted[]> {
   const missing: Wanted[] = [];
-  for (const device of devices) {
+  for (const [index, device] of devices.entries()) {
+    if (index % LOOKED_AT_PER_TURN === 0) await giveWay();
     const { exists } = await sock.signalRepository.validateSession(device.jid);
     if (!exists) missing.push(device);
   }

@@ -18,7 +18,7 @@ export class CodesFirst {
   private end: Deferred<void> | undefined;
 
   /**
-   * @param urgently while this runs lookups of lists make no keys; each piece of that takes 2 ms.
+   * @param urgently while this runs lookups of lists do nothing, and the library gets no message of them.
    * @param onEnd the answer to a code is there, or is not waited for any more.
    */
   constructor(

@@ -1,9 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** The library encrypts one message at a time: one at work and one behind it keep it busy. */
 const MAX_WRITING = 2;
 /** Enough for a round trip to Redis of 50 ms, of messages that take 2 ms each. Each waits for no more than as many others. */
 const MAX_AHEAD = 24;
 /** A message takes a millisecond, and a claim up to three times what its round trip takes when the process is busy. */
 const AHEAD_PER_MS = 3;
+/** So long a code keeps others from their turns: they are not yet given back then, which would cost them a second place in the pace. */
+const LONGEST_HOLD_MS = 50;
 
 type Waiter = (isOurs: boolean) => void;
 
@@ -16,6 +20,7 @@ export class LibraryTurns {
   readonly limitOfOtps = 2 * MAX_WRITING + MAX_AHEAD;
   private writing = 0;
   private readonly waiting = { codes: [] as Waiter[], others: [] as Waiter[] };
+  private urgentWork = 0;
   private isOver = false;
 
   /** @param distance how long a claim takes at least, in ms. */
@@ -30,20 +35,36 @@ export class LibraryTurns {
    * Resolves when a claimed message may go to the library: `give` the turn back when it is written. With `false` it never
    * may: there are no more turns.
    */
-  async take({ isUrgent }: { isUrgent: boolean }): Promise<boolean> {
-    if (this.isOver) return false;
-    if (this.writing < MAX_WRITING) {
-      this.writing++;
-      return true;
-    }
+  take({ isUrgent }: { isUrgent: boolean }): Promise<boolean> {
+    if (this.isOver) return Promise.resolve(false);
     const { codes, others } = this.waiting;
-    return new Promise((resolve) => (isUrgent ? codes : others).push(resolve));
+    return new Promise((resolve) => {
+      (isUrgent ? codes : others).push(resolve);
+      this.giveNext();
+    });
   }
 
   give(): void {
-    const next = this.waiting.codes.shift() ?? this.waiting.others.shift();
-    if (next) next(true);
-    else this.writing--;
+    this.writing--;
+    this.giveNext();
+  }
+
+  /** While this runs codes only have turns, for a moment at most. */
+  async urgently(work: () => Promise<void>): Promise<void> {
+    this.urgentWork++;
+    await Promise.race([work(), delay(LONGEST_HOLD_MS, undefined, { ref: false })]);
+    this.urgentWork--;
+    this.giveNext();
+  }
+
+  private giveNext(): void {
+    const { codes, others } = this.waiting;
+    while (this.writing < MAX_WRITING) {
+      const next = codes.shift() ?? (this.urgentWork === 0 ? others.shift() : undefined);
+      if (!next) return;
+      this.writing++;
+      next(true);
+    }
   }
 
   /** The library may be stuck: those who wait must not be counted among the messages that it had. */

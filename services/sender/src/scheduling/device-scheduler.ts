@@ -102,7 +102,8 @@ export class DeviceScheduler {
     this.failures = new FailureLines(deps.logger);
     this.spans = new SendSpans(deps.clock);
     const ring = () => this.wakeUp.ring();
-    this.codes = new CodesFirst(deps.clock, (work) => this.session?.urgently(work), ring);
+    const urgently = (work: () => Promise<void>) => [this.turns, this.session].map((each) => each?.urgently(work));
+    this.codes = new CodesFirst(deps.clock, urgently, ring);
     this.sends = this.makeActiveSends();
     this.hold = new NewContactHold({ ...this.holdEvents(), ...deps });
     this.firstContacts = new FirstContactHold({ ...this.holdEvents(), ...deps });
