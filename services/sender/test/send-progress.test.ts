@@ -128,6 +128,9 @@ describe('SendProgress', () => {
     send.addReady([0, 1]);
     expect(lookUp(send, { limit: 2 }), 'enough are ready').to.deep.equal([]);
     takeReady(send);
+    expect(lookUp(send, { limit: 2 }), 'enough are ready').to.deep.equal([]);
+    expect(send.takeForLookUp(2, 0, { enough: 2 }), 'where more are enough').to.have.length(1);
+    send.putBack([2]);
     takeReady(send);
     expect(lookUp(send, { limit: 2 })).to.deep.equal([2]);
   });

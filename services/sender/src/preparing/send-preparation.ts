@@ -61,11 +61,11 @@ export class SendPreparation {
     sends: readonly SendProgress[],
     { otpOnly }: { otpOnly: boolean },
   ): void {
-    const limit = this.lookUpLimit();
+    const { limit, enough } = this.lookUpLimits();
     for (const send of sends) {
       if (!send.mayWait) continue;
       if ((otpOnly || this.lookedUp >= MAX_BATCHES * limit) && send.record.priority !== 'otp') return;
-      const batch = send.takeForLookUp(limit, this.deps.clock.nowMs());
+      const batch = send.takeForLookUp(limit, this.deps.clock.nowMs(), { enough });
       if (batch.length === 0) continue;
       this.lookedUp += batch.length;
       send.lookingUp = true;
@@ -79,10 +79,15 @@ export class SendPreparation {
     }
   }
 
-  /** Under a slow pace, no more than a minute's worth: an answer should be fresh when it is used. */
-  private lookUpLimit(): number {
+  /**
+   * Without a pace the next batch is looked up while the one before is sent: on a network that is far away one takes as long as the
+   * other. Under a slow one no more than a minute's worth, and half of that later: an answer should be fresh when it is used.
+   */
+  private lookUpLimits(): { limit: number; enough: number } {
     const { messagesPerMinute } = this.deps.currentPace();
-    return messagesPerMinute === 0 ? LOOK_UP_BATCH : Math.min(LOOK_UP_BATCH, Math.ceil(messagesPerMinute));
+    if (messagesPerMinute === 0) return { limit: LOOK_UP_BATCH, enough: LOOK_UP_BATCH };
+    const limit = Math.min(LOOK_UP_BATCH, Math.ceil(messagesPerMinute));
+    return { limit, enough: limit / 2 };
   }
 
   private async lookUp(session: MessengerSession, send: SendProgress, batch: Recipient[]): Promise<void> {

@@ -189,11 +189,11 @@ export class SendProgress {
     return this.places.hasUnprepared;
   }
 
-  /** Takes up to `limit` recipients to look up, unless enough are ready. */
-  takeForLookUp(limit: number, nowMs: number): { index: number; to: string }[] {
+  /** Takes up to `limit` recipients to look up, unless `enough` are ready. */
+  takeForLookUp(limit: number, nowMs: number, { enough = limit / 2 } = {}): { index: number; to: string }[] {
     const due = this.places.in('pausing').filter((index) => this.retries.isDue(index, nowMs));
     this.places.move(due, 'waiting');
-    if (this.lookingUp || !this.mayLookUp || this.count('ready', 'alone') >= limit / 2) return [];
+    if (this.lookingUp || !this.mayLookUp || this.count('ready', 'alone') >= enough) return [];
     return this.places.take(limit, 'waiting', 'lookingUp').map((index) => ({ index, to: this.numbers.of(index) }));
   }
 
