@@ -141,6 +141,16 @@ describe('looking up numbers', () => {
     expect([...(await others).values()]).to.deep.equal(waiting.map(() => ({ exists: true })));
   });
 
+  it('does not keep a message from its turn while something is urgent: others wait for that turn', async () => {
+    const [to] = makeNumbers(1) as [string];
+    const end = defer<void>();
+    const urgent = test.session.urgently(() => end.promise);
+    const message = { to, platformId: makePlatformId(), content: { kind: 'text', text: 'hello' } } as const;
+    const { ack } = await test.session.send(message).finally(end.resolve);
+    expect((await ack).kind).to.equal('accepted');
+    await urgent;
+  });
+
   it('keeps sessions that are good', async () => {
     const [number] = makeNumbers(1) as [string];
     await test.session.lookUp([number]);

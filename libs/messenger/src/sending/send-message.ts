@@ -42,7 +42,8 @@ interface Recipient {
  * is uncertain it resolves, and the verdict is `unacknowledged`.
  */
 export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Promise<SentMessage> {
-  const { jid, lid } = await findRecipient(deps, message.to);
+  // It has its turn: to wait for a code would keep that code from one.
+  const { jid, lid } = await findRecipient(deps, message.to, { urgent: true });
   const attempt = await deps.addressing.begin({ hasLid: lid !== undefined });
   const first = await relay(deps, message, attempt.namespace).catch((thrown: unknown) => {
     attempt.cancel();
@@ -118,8 +119,12 @@ async function quoteIn({ sock }: SendDeps, { content }: OutgoingMessage, namespa
   return toQuotingProto(content, await authorOfQuote(book, content, namespace));
 }
 
-async function findRecipient({ lookUp }: SendDeps, number: string): Promise<Recipient> {
-  const found = lookUp.find(number) ?? (await lookUp.lookUp([number])).get(number);
+async function findRecipient(
+  { lookUp }: SendDeps,
+  number: string,
+  options: { urgent?: boolean } = {},
+): Promise<Recipient> {
+  const found = lookUp.find(number) ?? (await lookUp.lookUp([number], options)).get(number);
   if (found && 'error' in found) throw new RecipientError('look_up_failed', found.error);
   const names = lookUp.namesOf(number);
   if (!names) throw new RecipientError('not_on_messenger');
