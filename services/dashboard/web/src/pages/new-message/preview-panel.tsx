@@ -4,6 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { nowMs } from '../../api/clock.js';
 import { previewMessage } from '../../api/messages.js';
 import { Moment, useTick } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
@@ -26,15 +27,18 @@ export function PreviewPanel({
   const { t } = useTranslation();
   const [asked] = useDebouncedValue(numbers, 300);
   useTick(10_000);
-  const { data, error, dataUpdatedAt } = useQuery({
+  const { data, error } = useQuery({
     queryKey: ['preview', device, parts, asked.join()],
-    queryFn: () => previewMessage({ device, to: asked, parts }),
+    queryFn: async () => {
+      const preview = await previewMessage({ device, to: asked, parts });
+      return { ...preview, answeredAtMs: nowMs() };
+    },
     enabled: asked.length > 0,
     placeholderData: keepPreviousData,
     gcTime: 0,
   });
   // Reckoned as if it were sent at the time of the answer: it moves on while the form is open.
-  const openMs = Math.max(0, Date.now() - dataUpdatedAt);
+  const openMs = data ? Math.max(0, nowMs() - data.answeredAtMs) : 0;
   return (
     <Panel>
       <Stack gap="sm" aria-live="polite">
