@@ -31,6 +31,13 @@ const OF_ONE_SERVER = [
   'browser/',
 ];
 
+/** What it goes by, each of which is in the path of a test. */
+export const CLUSTER_TEST_PARTS: readonly string[] = [
+  ...FOLDERS.map((folder) => `/${folder}/test/`),
+  ...Object.entries(FILES).flatMap(([folder, names]) => names.map((name) => `/${folder}/test/${name}.test.js`)),
+  ...OF_ONE_SERVER,
+];
+
 export function isClusterTest(file: string): boolean {
   if (OF_ONE_SERVER.some((part) => file.includes(part))) return false;
   if (FOLDERS.some((folder) => file.includes(`/${folder}/test/`))) return true;

@@ -2,7 +2,7 @@
  * Long tests that mostly wait: until a server is called down, an alert's time has passed, a session has run out. Together they take
  * less than a third of a core, so that they keep none of the others from theirs.
  */
-const WAITING = [
+export const WAITING = [
   'libs/testkit/test/',
   'scripts/test/alerts-fire.',
   'services/api/test/failover.',
