@@ -54,6 +54,13 @@ describe('the retry clock of a webhook', () => {
     expect(fail(outcomes[0]!.breaker, 1, { status: 200 })).to.deep.equal({ status: 'active', breaker: {} });
   });
 
+  it('does not give up on what was not tried while the gateway was down', () => {
+    const first = fail({}, 0);
+    const second = fail(first.breaker, 100 * HOUR_MS);
+    expect([second.status, second.tell]).to.deep.equal(['failing', 'failing']);
+    expect(fail(second.breaker, 101 * HOUR_MS).status).to.equal('disabled');
+  });
+
   it('heeds Retry-After up to an hour, and believes a 410', () => {
     expect(fail({}, 0, { status: 429, retryAfterMs: 30_000 }).breaker.nextAttemptMs).to.equal(30_000);
     expect(fail({}, 0, { status: 503, retryAfterMs: 9 * HOUR_MS }).breaker.nextAttemptMs).to.equal(HOUR_MS);

@@ -156,13 +156,15 @@ function afterFailure(work: LaneWork, given: LaneClaim, answered: PostedTold): L
   const without = [...(given.without ?? []), ...namesOf(work, takenTold)];
   const claim = { ...given, ...(without.length > 0 && { without }) };
   const { notBeforeMs: _, ...rest } = claim;
-  if (wasRefused(answered)) return { ...rest, ...pausing(rest.refusals + 1, nowMs), refusals: rest.refusals + 1 };
+  if (wasRefused(answered)) return { ...rest, ...pausing(work, rest.refusals + 1, nowMs), refusals: rest.refusals + 1 };
   if (!wasSilent(answered)) return claim;
   const silences = (rest.silences ?? 0) + 1;
-  return { ...rest, ...pausing(silences, nowMs), silences };
+  return { ...rest, ...pausing(work, silences, nowMs), silences };
 }
 
-/** Others being taken meanwhile does not shorten the first pauses. */
-function pausing(failures: number, nowMs: number): Pick<LaneClaim, 'notBeforeMs'> {
-  return failures < MANY_FAILURES ? { notBeforeMs: nowMs + DELAYS_MS[failures - 1]! } : {};
+/** Others being taken meanwhile does not shorten the first pauses; nor any of a replay that is never put aside, and holds up none of them. */
+function pausing({ webhook, lane }: LaneWork, failures: number, nowMs: number): Pick<LaneClaim, 'notBeforeMs'> {
+  const isForever = lane === 'replay' && webhook.settings.order === 'strict';
+  if (failures >= MANY_FAILURES && !isForever) return {};
+  return { notBeforeMs: nowMs + DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]! };
 }

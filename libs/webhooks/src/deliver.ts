@@ -6,7 +6,7 @@ import { LANES, type Lane } from '@gateway/store/webhooks/delivering/lanes';
 import { readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { deliverLane } from './deliver-lane.js';
 import { deliverParked } from './deliver-parked.js';
-import { mayProbeEarly, probeEarly } from './stuck-claims.js';
+import { hasFailed, mayProbeEarly, probeEarly } from './stuck-claims.js';
 import { type DeliverDeps, keeperOf, type LaneOutcome, MANY_FAILURES, type Work } from './work.js';
 
 /** `more`: again at once. `waiting`: until its time has come. `quiet`: until something happens. */
@@ -33,6 +33,8 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   const work: Work = { deps, webhook, taken };
   const probes = TELL_LANES.map((lane) => () => probeEarly(work, lane));
   if (isEarly) return firstOf(probes, 'waiting');
+  const failed = failedLane(work);
+  if (failed) return firstOf([() => deliverLane(work, failed)], 'waiting');
   // A failing endpoint gets one request, whatever waits for it.
   if (taken.breaker.failures) {
     const lanes = lanesInTurn(work, taken.breaker.failures).map((lane) => () => deliverLane(work, lane));
@@ -63,6 +65,12 @@ async function readAgainIfChanged(
 }
 
 const TELL_LANES = [...LANES, 'replay'] as const;
+
+/** Where nothing may pass what failed: the other lane would, and what it is told would count as the end of the failures. */
+function failedLane({ webhook, taken }: Work): Lane | undefined {
+  if (webhook.settings.order !== 'strict') return undefined;
+  return LANES.find((lane) => hasFailed(taken.lanes[lane]));
+}
 
 /** It may be that only what one lane begins with fails: then another is tried, unless nothing may pass it. */
 function lanesInTurn({ webhook }: Work, failures: number) {

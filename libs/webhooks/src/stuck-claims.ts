@@ -45,6 +45,8 @@ const TRIED_IN_TURN = 5;
 
 const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
 
+export const hasFailed = ({ claim }: LaneState): boolean => claim !== undefined && failuresOf(claim) > 0;
+
 const hasFailedOften = ({ refusals, silences = 0 }: LaneClaim): boolean =>
   refusals >= MANY_FAILURES || silences >= MANY_FAILURES;
 

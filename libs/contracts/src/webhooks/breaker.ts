@@ -44,7 +44,9 @@ export function nextBreaker(
   const { failures = 0, sinceMs = nowMs, told = 0 } = before;
   if (wasTaken(attempt)) return { status: 'active', breaker: {}, ...(told > 0 && { tell: 'recovered' }) };
   const failedMs = nowMs - sinceMs;
-  if (attempt.status === GONE || failedMs >= DISABLED_AFTER_MS) {
+  // Not by time alone: nothing was tried while the gateway was down.
+  const wasWarned = told === TOLD_AFTER_MS.length;
+  if (attempt.status === GONE || (wasWarned && failedMs >= DISABLED_AFTER_MS)) {
     return { status: 'disabled', breaker: {}, tell: 'disabled' };
   }
   const askedMs = Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);

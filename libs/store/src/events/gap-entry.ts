@@ -1,7 +1,7 @@
 import { EVENT_ENTRY_VERSION, PARTS } from '@gateway/contracts/events/entry';
 import { systemClock } from '@gateway/runtime/clock';
 
-/** That so many entries are missing. */
+/** That so many changes are missing. */
 export function gapEntry(missing: number): Buffer {
   const entry = Buffer.alloc(13);
   entry.writeUInt8(EVENT_ENTRY_VERSION, 0);

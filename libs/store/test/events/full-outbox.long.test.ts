@@ -37,21 +37,22 @@ describe('an outbox that has as much as it may, on a full Redis', () => {
     }
   }
 
-  it('lets sends go on, invents nothing, and is a gap of as many entries as it had no room for', async () => {
+  it('lets sends go on, invents nothing, and is a gap of as many changes as it had no room for', async () => {
     const { store, redis } = full;
     await openEvents(store, 'main');
     const [first, second] = [await full.accept(), await full.accept()];
     await full.settle(first.tag, 'acked', [0]);
     await redis.space.store.redis.eval(COPY, 1, key(), OUTBOX_ENTRIES);
     await full.fill();
-    for (const recipient of [0, 1, 2]) await full.settle(second.tag, 'acked', [recipient]);
+    for (const recipients of [[0, 1], [2]]) await full.settle(second.tag, 'acked', recipients);
     expect(await full.stateOf(second.messageId)).to.equal('closed');
     expect(await store.redis.xlen(key())).to.equal(OUTBOX_ENTRIES);
     let gaps = 0;
     expect(await relayOutbox(store, outbox, { gaps: new GapCount(() => gaps++) })).to.equal(OUTBOX_ENTRIES + 1);
     const { alike, news, end } = await readNews(first.tag, LOG_START);
     expect(alike).to.equal(OUTBOX_ENTRIES);
-    expect(news.map(({ parts }) => parts)).to.deep.equal([[{ kind: 'gap', missing: 3 }]]);
+    // Of three recipients, and that the send is finished.
+    expect(news.map(({ parts }) => parts)).to.deep.equal([[{ kind: 'gap', missing: 4 }]]);
     expect([gaps, await store.redis.xlen(key())]).to.deep.equal([1, 0]);
     await full.settle(second.tag, 'read', [2]);
     expect(await relayOutbox(store, outbox, { gaps: new GapCount(() => gaps++) })).to.equal(1);

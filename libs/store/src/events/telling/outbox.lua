@@ -24,10 +24,11 @@ local function outbox_is_full(entries)
 end
 
 -- @param device its name. @param parts packed. @param tag of a send, or none. @param can_wait whether it may be gathered.
-local function add_to_outbox(device, parts, tag, can_wait)
+-- @param changes of how many recipients it tells, or of what else.
+local function add_to_outbox(device, parts, tag, can_wait, changes)
   local entries = redis.call('XLEN', outbox_key)
   -- From here on it is only counted how much is missing.
-  if outbox_is_full(entries) then return redis.call('INCR', outbox_key .. ':missing') end
+  if outbox_is_full(entries) then return redis.call('INCRBY', outbox_key .. ':missing', changes or 1) end
   -- Who fetches empties it: one bell for all that comes until then, and another for what cannot wait behind what can.
   local rings = entries == 0 or not can_wait and ends_with_lists()
   local place = #device + (tag and PLACE_OF_SEND or 0) + (can_wait and PLACE_LISTS or 0)

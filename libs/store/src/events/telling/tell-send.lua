@@ -2,7 +2,7 @@
 --- @include outbox
 --- @constants PART_CHANGE PART_CHANGES PART_MOVED PART_ENDED OTP SMALL_SEND_RECIPIENTS CLOSED STATUS_NAMES EVENTS_KEPT_MS
 local WITH_ERROR = 128
-local told_parts, changes = {}, {}
+local told_parts, changes, told_count = {}, {}, 0
 
 local function end_changes()
   if #changes == 0 then return end
@@ -14,6 +14,7 @@ end
 -- One recipient has another status.
 local function tell_change(index, status, err)
   if not wants_events() then return end
+  told_count = told_count + 1
   changes[#changes + 1] = err > 0 and struct.pack('>I2BI2', index, status + WITH_ERROR, err) or struct.pack('>I2B', index, status)
 end
 
@@ -21,6 +22,7 @@ end
 local function tell_moved(indices, status, err)
   if #indices == 0 or not wants_events() then return end
   end_changes()
+  told_count = told_count + #indices
   local first = math.floor(indices[1] / 8)
   local bytes, at = {}, 1
   for byte = first, math.floor(indices[#indices] / 8) do
@@ -38,6 +40,7 @@ end
 local function tell_finished()
   if not wants_events() then return end
   end_changes()
+  told_count = told_count + 1
   local has, counts = 0, {}
   for status = 0, #STATUS_NAMES do
     local count = send[STATUS_NAMES[status]]
@@ -54,6 +57,7 @@ local function tell_send()
   end_changes()
   if #told_parts == 0 then return end
   local device, tag = string.match(record_key, '/([^:/]+):s:([^:]+)$')
-  add_to_outbox(device, table.concat(told_parts), tag, send.kind ~= OTP and send.total > SMALL_SEND_RECIPIENTS)
+  local can_wait = send.kind ~= OTP and send.total > SMALL_SEND_RECIPIENTS
+  add_to_outbox(device, table.concat(told_parts), tag, can_wait, told_count)
   if send.state == CLOSED then redis.call('PEXPIREAT', record_key, tonumber(now_ms) + EVENTS_KEPT_MS, 'GT') end
 end
