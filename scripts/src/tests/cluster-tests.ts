@@ -31,7 +31,11 @@ const OF_ONE_SERVER = [
   'browser/',
 ];
 
-/** What it goes by, each of which is in the path of a test. */
+/**
+ * What it goes by, each of which is in the path of a test.
+ *
+ * @public A test looks at it.
+ */
 export const CLUSTER_TEST_PARTS: readonly string[] = [
   ...FOLDERS.map((folder) => `/${folder}/test/`),
   ...Object.entries(FILES).flatMap(([folder, names]) => names.map((name) => `/${folder}/test/${name}.test.js`)),

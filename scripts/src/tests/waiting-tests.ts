@@ -1,6 +1,8 @@
 /**
  * Long tests that mostly wait: until a server is called down, an alert's time has passed, a session has run out. Together they take
  * less than a third of a core, so that they keep none of the others from theirs.
+ *
+ * @public A test looks at it.
  */
 export const WAITING = [
   'libs/testkit/test/',
