@@ -141,6 +141,24 @@ describe('looking up numbers', () => {
     expect([...(await others).values()]).to.deep.equal(waiting.map(() => ({ exists: true })));
   });
 
+  it('goes on with answers for others while something is urgent, if that wants one of them', async () => {
+    const numbers = makeNumbers(5);
+    const before = await counters();
+    const end = defer<void>();
+    const urgent = test.session.urgently(() => end.promise);
+    const others = test.session.lookUp(numbers);
+    await eventually(async () => (await counters()).usyncQueries - before.usyncQueries === 1);
+    // Answered later: those before it wait by then.
+    await test.session.lookUp(makeNumbers(1), { urgent: true });
+    const wanted = numbers[3]!;
+    const code = await test.session.lookUp([wanted], { urgent: true }).finally(end.resolve);
+    expect(code.get(wanted)).to.deep.equal({ exists: true });
+    await Promise.all([urgent, others]);
+    const after = await counters();
+    expect(after.usyncQueries - before.usyncQueries, 'no further question').to.equal(2);
+    expect(after.keyBundles - before.keyBundles, 'one session each').to.equal(numbers.length + 1);
+  });
+
   it('does not keep a message from its turn while something is urgent: others wait for that turn', async () => {
     const [to] = makeNumbers(1) as [string];
     const end = defer<void>();

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { RightOfWay } from '@gateway/messenger/socket/right-of-way';
 import { expect } from 'chai';
 
@@ -16,6 +17,27 @@ describe('right of way', () => {
     endFirst();
     await Promise.all([first, long]);
     expect(steps).to.deep.equal(['second', 'first', 'long']);
+  });
+
+  it('keeps work waiting no longer, once what is urgent waits for it', async () => {
+    const way = new RightOfWay();
+    let isWanted = false;
+    let hasEnded = false;
+    let goOn = () => {};
+    const work = way.giveWay({ unless: () => isWanted }).then(() => {
+      hasEnded = true;
+      goOn();
+    });
+    await way.urgently(async () => {
+      await setImmediate();
+      way.lookAgain();
+      await setImmediate();
+      expect(hasEnded).to.equal(false);
+      isWanted = true;
+      way.lookAgain();
+      await new Promise<void>((resolve) => (goOn = resolve));
+    });
+    await work;
   });
 
   it('lets work go on when nothing urgent waits', async () => {

@@ -162,9 +162,9 @@ function afterFailure(work: LaneWork, given: LaneClaim, answered: PostedTold): L
   return { ...rest, ...pausing(work, silences, nowMs), silences };
 }
 
-/** Others being taken meanwhile does not shorten the first pauses; nor any of a replay that is never put aside, and holds up none of them. */
+/** Others being taken meanwhile does not shorten the first pauses. In strict order a replay is never put aside, so it keeps to them for ever. */
 function pausing({ webhook, lane }: LaneWork, failures: number, nowMs: number): Pick<LaneClaim, 'notBeforeMs'> {
-  const isForever = lane === 'replay' && webhook.settings.order === 'strict';
-  if (failures >= MANY_FAILURES && !isForever) return {};
+  const isKept = lane === 'replay' && webhook.settings.order === 'strict';
+  if (failures >= MANY_FAILURES && !isKept) return {};
   return { notBeforeMs: nowMs + DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]! };
 }

@@ -66,7 +66,7 @@ async function readAgainIfChanged(
 
 const TELL_LANES = [...LANES, 'replay'] as const;
 
-/** Where nothing may pass what failed: the other lane would, and what it is told would count as the end of the failures. */
+/** In strict order nothing passes what failed, in the other lane either: what that is told would end the failures. */
 function failedLane({ webhook, taken }: Work): Lane | undefined {
   if (webhook.settings.order !== 'strict') return undefined;
   return LANES.find((lane) => hasFailed(taken.lanes[lane]));

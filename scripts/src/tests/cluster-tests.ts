@@ -31,21 +31,19 @@ const OF_ONE_SERVER = [
   'browser/',
 ];
 
+const ON_CLUSTER: readonly string[] = [
+  ...FOLDERS.map((folder) => `/${folder}/test/`),
+  ...Object.entries(FILES).flatMap(([folder, names]) => names.map((name) => `/${folder}/test/${name}.test.js`)),
+];
+
 /**
  * What it goes by, each of which is in the path of a test.
  *
  * @public A test looks at it.
  */
-export const CLUSTER_TEST_PARTS: readonly string[] = [
-  ...FOLDERS.map((folder) => `/${folder}/test/`),
-  ...Object.entries(FILES).flatMap(([folder, names]) => names.map((name) => `/${folder}/test/${name}.test.js`)),
-  ...OF_ONE_SERVER,
-];
+export const CLUSTER_TEST_PARTS = [...ON_CLUSTER, ...OF_ONE_SERVER];
 
 export function isClusterTest(file: string): boolean {
-  if (OF_ONE_SERVER.some((part) => file.includes(part))) return false;
-  if (FOLDERS.some((folder) => file.includes(`/${folder}/test/`))) return true;
-  return Object.entries(FILES).some(([folder, names]) =>
-    names.some((name) => file.endsWith(`/${folder}/test/${name}.test.js`)),
-  );
+  const isIn = (part: string) => file.includes(part);
+  return ON_CLUSTER.some(isIn) && !OF_ONE_SERVER.some(isIn);
 }

@@ -86,6 +86,13 @@ describe('one-time passwords and the device', () => {
     expect(codes.haveDevice(ONE), 'the next one has a second of its own').to.equal(true);
   });
 
+  it('leave it to the lists by themselves then, though no one asks meanwhile', async () => {
+    codes.begin();
+    await eventually(() => ends === 1);
+    await eventually(() => urgent[0]!.hasEnded);
+    expect(codes.haveDevice(ONE)).to.equal(false);
+  });
+
   it('hold nothing up where the owner ends', async () => {
     codes.begin();
     codes.stop();

@@ -32,6 +32,14 @@ interface DevicesBefore {
   ttl: number;
 }
 
+/** One question to the network, and the work on its answer. */
+interface Query {
+  isUrgent: boolean;
+  /** Someone who is urgent shares it. */
+  isHastened: boolean;
+}
+
+const AT_ONCE: Query = { isUrgent: true, isHastened: false };
 const CHUNK_TIMEOUT_MS = 60_000;
 const NO_ANSWER = 408;
 const CLOSED = 428;
@@ -48,9 +56,11 @@ export class LookUp {
   readonly #deps: LookUpDeps;
   /** Two callers that want the same number share one question. */
   readonly #underWay = new Map<string, Promise<LookUpResult>>();
+  /** Of each number that is asked about now. */
+  readonly #queries = new Map<string, Query>();
   /** Making sessions for a list takes a second of CPU; urgent messages go in between. */
   readonly #rightOfWay = new RightOfWay();
-  readonly #gathered = new GatheredNumbers((numbers) => this.#inTime(numbers, this.#resolveAndPrepare(numbers, false)));
+  readonly #gathered = new GatheredNumbers((numbers) => this.#ask(numbers, { isUrgent: false }));
   #refreshing: Promise<void> = Promise.resolve();
 
   constructor(deps: LookUpDeps) {
@@ -63,11 +73,7 @@ export class LookUp {
 
   /** Every number gets a result: never rejects. What is not urgent is asked together with what others want to know. */
   lookUp(numbers: readonly string[], { urgent = false }: { urgent?: boolean } = {}): Promise<LookUpResults> {
-    // A caller that shares another's query must not delay that one.
-    const isOwn = numbers.every((number) => !this.#isAsked(number));
-    return urgent && isOwn
-      ? this.#rightOfWay.urgently(() => this.#lookUp(numbers, urgent))
-      : this.#lookUp(numbers, urgent);
+    return urgent ? this.#rightOfWay.urgently(() => this.#lookUp(numbers, urgent)) : this.#lookUp(numbers, urgent);
   }
 
   /** While this runs, what is not urgent waits where it would work on answers, or make sessions. */
@@ -79,15 +85,17 @@ export class LookUp {
     const waits = new Map<string, LookUpResult | Promise<LookUpResult>>();
     const fresh: string[] = [];
     for (const number of new Set(numbers)) {
-      const known = this.find(number) ?? (urgent && !this.#isAsked(number) ? undefined : this.#underWay.get(number));
+      const isShared = !urgent || this.#isAsked(number);
+      const known = this.find(number) ?? (isShared ? this.#underWay.get(number) : undefined);
       if (known) waits.set(number, known);
       else if (urgent) fresh.push(number);
       else waits.set(number, this.#share(number, this.#gathered.add(number)));
+      if (urgent) this.#hasten(number);
     }
     let previous: Promise<unknown> = Promise.resolve();
     for (let from = 0; from < fresh.length; from += MAX_NUMBERS) {
       const chunk = fresh.slice(from, from + MAX_NUMBERS);
-      const answer = previous.then(() => this.#inTime(chunk, this.#resolveAndPrepare(chunk, urgent)));
+      const answer = previous.then(() => this.#ask(chunk, { isUrgent: urgent }));
       for (const number of chunk) waits.set(number, this.#askAtOnce(number, answer));
       previous = answer;
     }
@@ -99,6 +107,14 @@ export class LookUp {
   /** Of a number that waits for a query the network does not know yet. */
   #isAsked(number: string): boolean {
     return this.#underWay.has(number) && !this.#gathered.isWaiting(number);
+  }
+
+  /** If it is asked about already: who is urgent would wait for a query that gives way to it. */
+  #hasten(number: string): void {
+    const query = this.#queries.get(number);
+    if (!query) return;
+    query.isHastened = true;
+    this.#rightOfWay.lookAgain();
   }
 
   /** Those who wait for a later query get the answer of this one. */
@@ -187,10 +203,11 @@ export class LookUp {
     const { sock, signal } = this.#deps;
     if (signal.aborted) throw new SessionEndedError();
     const [user] = await askByJid(sock, [jid]);
-    if (!user?.lid || !devices || !this.#knowsDevices(this.#ownJid())) return this.#resolveAndPrepare([number], true);
+    if (!user?.lid || !devices || !this.#knowsDevices(this.#ownJid()))
+      return this.#resolveAndPrepare([number], AT_ONCE);
     const known = devices.map(({ server, device = 0 }) => ({ id: device, isHosted: server === 'hosted' }));
     const named = user.devices?.length ? { devices: user.devices } : { devices: known, ttl };
-    return this.#prepare([{ number, account: { jid, lid: user.lid, ...named } }], true);
+    return this.#prepare([{ number, account: { jid, lid: user.lid, ...named } }], AT_ONCE);
   }
 
   #share(number: string, answer: Promise<LookUpResults>): Promise<LookUpResult> {
@@ -198,6 +215,15 @@ export class LookUp {
     this.#underWay.set(number, result);
     void result.then(() => this.#underWay.delete(number));
     return result;
+  }
+
+  /** Never rejects. */
+  async #ask(numbers: readonly string[], { isUrgent }: Pick<Query, 'isUrgent'>): Promise<LookUpResults> {
+    const query = { isUrgent, isHastened: false };
+    for (const number of numbers) this.#queries.set(number, query);
+    const results = await this.#inTime(numbers, this.#resolveAndPrepare(numbers, query));
+    for (const number of numbers) this.#queries.delete(number);
+    return results;
   }
 
   /** Never rejects. */
@@ -211,13 +237,13 @@ export class LookUp {
     }
   }
 
-  async #resolveAndPrepare(numbers: readonly string[], urgent: boolean): Promise<LookUpResults> {
+  async #resolveAndPrepare(numbers: readonly string[], query: Query): Promise<LookUpResults> {
     const { sock, caches } = this.#deps;
     const [resolved, ourselves] = await Promise.all([
       resolveNumbers(sock, numbers, { optional: this.#deps.optional, before: caches.refused }),
       this.#resolveOurselves(),
     ]);
-    await this.#giveWay(urgent);
+    await this.#giveWay(query);
     const results: LookUpResults = new Map();
     const found: Found[] = ourselves.map((account) => ({ account }));
     for (const [number, result] of resolved) {
@@ -225,14 +251,14 @@ export class LookUp {
       else results.set(number, result);
       if ('exists' in result) caches.contacts.set(number, result, { ttl: STRANGER_TTL_MS });
     }
-    return new Map([...results, ...(await this.#prepare(found, urgent))]);
+    return new Map([...results, ...(await this.#prepare(found, query))]);
   }
 
   /** Prepares sends to these accounts, and caches the result. */
-  async #prepare(found: readonly Found[], urgent: boolean): Promise<LookUpResults> {
+  async #prepare(found: readonly Found[], query: Query): Promise<LookUpResults> {
     const { sock, caches } = this.#deps;
     const results: LookUpResults = new Map();
-    const giveWay = () => this.#giveWay(urgent);
+    const giveWay = () => this.#giveWay(query);
     const accounts = found.map(({ account }) => account);
     const later = storeLater();
     const prepared = await later.run(() => prepareAccounts({ sock, caches, giveWay }, accounts));
@@ -249,8 +275,8 @@ export class LookUp {
     return results;
   }
 
-  async #giveWay(urgent: boolean): Promise<void> {
-    if (!urgent) await this.#rightOfWay.giveWay();
+  async #giveWay(query: Query): Promise<void> {
+    if (!query.isUrgent) await this.#rightOfWay.giveWay({ unless: () => query.isHastened });
   }
 
   /** Every message also goes to our own other devices. */

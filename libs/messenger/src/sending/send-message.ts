@@ -37,15 +37,17 @@ interface Recipient {
   lid: string | undefined;
 }
 
+/** A message that has its turn looks up at once what it lacks: to wait for a code would keep that code from one. */
+const IN_TURN = { urgent: true };
+
 /**
  * Encrypts and writes one message, and returns a promise of its verdict. Rejects only if not a byte of it was written; if that
  * is uncertain it resolves, and the verdict is `unacknowledged`.
  */
 export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Promise<SentMessage> {
-  // It has its turn: to wait for a code would keep that code from one.
-  const { jid, lid } = await findRecipient(deps, message.to, { urgent: true });
+  const { jid, lid } = await findRecipient(deps, message.to, IN_TURN);
   const attempt = await deps.addressing.begin({ hasLid: lid !== undefined });
-  const first = await relay(deps, message, attempt.namespace).catch((thrown: unknown) => {
+  const first = await relay(deps, message, { namespace: attempt.namespace, ...IN_TURN }).catch((thrown: unknown) => {
     attempt.cancel();
     throw thrown;
   });
@@ -65,19 +67,19 @@ export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Pro
 async function relay(
   deps: SendDeps,
   message: OutgoingMessage,
-  namespace: Namespace,
+  { namespace, ...options }: { namespace: Namespace; urgent?: boolean },
 ): Promise<SentMessage & { withToken: boolean }> {
   const { sock, guard, acks, lookUp, signal, sendTimeoutMs: timeoutMs } = deps;
-  const { jid, lid } = await findRecipient(deps, message.to);
+  const { jid, lid } = await findRecipient(deps, message.to, options);
   await deps.tokens.takeOver(jid);
   const content = await quoteIn(deps, message, namespace);
   const additionalNodes = await deps.contactTokens.nodesFor(lid ?? jid);
   const wait = acks.expect(message.platformId, { onStaleLid: () => lookUp.refreshLid(message.to) });
   const named = namespace === 'lid' && { additionalAttributes: nameFor(jid) };
-  const options = { messageId: message.platformId, additionalNodes, ...named };
+  const relayed = { messageId: message.platformId, additionalNodes, ...named };
   const to = (namespace === 'lid' && lid) || jid;
   const later = storeLater();
-  const { result, written } = guard.track(() => later.run(() => sock.relayMessage(to, content, options)));
+  const { result, written } = guard.track(() => later.run(() => sock.relayMessage(to, content, relayed)));
   try {
     await within({ timeoutMs, what: 'send', signal }, result);
   } catch (error) {
@@ -119,11 +121,7 @@ async function quoteIn({ sock }: SendDeps, { content }: OutgoingMessage, namespa
   return toQuotingProto(content, await authorOfQuote(book, content, namespace));
 }
 
-async function findRecipient(
-  { lookUp }: SendDeps,
-  number: string,
-  options: { urgent?: boolean } = {},
-): Promise<Recipient> {
+async function findRecipient({ lookUp }: SendDeps, number: string, options: { urgent?: boolean }): Promise<Recipient> {
   const found = lookUp.find(number) ?? (await lookUp.lookUp([number], options)).get(number);
   if (found && 'error' in found) throw new RecipientError('look_up_failed', found.error);
   const names = lookUp.namesOf(number);
@@ -149,7 +147,7 @@ async function sendAgain(
   namespace: Namespace,
 ): Promise<AckOutcome | undefined> {
   try {
-    const { ack } = await relay(deps, message, namespace);
+    const { ack } = await relay(deps, message, { namespace });
     return await ack;
   } catch {
     return undefined;

@@ -12,13 +12,21 @@ export class RightOfWay {
       return await work();
     } finally {
       this.#urgent -= 1;
-      if (this.#urgent === 0) for (const goOn of this.#waiting.splice(0)) goOn();
+      if (this.#urgent === 0) this.lookAgain();
     }
   }
 
-  /** To be called between two pieces of long work: lets others have the event loop, and waits for urgent work to end. */
-  async giveWay(): Promise<void> {
+  /** Those who wait see whether they still have to. */
+  lookAgain(): void {
+    for (const look of this.#waiting.splice(0)) look();
+  }
+
+  /**
+   * To be called between two pieces of long work: lets others have the event loop, and waits for urgent work to end, `unless` that waits for
+   * this work itself.
+   */
+  async giveWay({ unless = () => false }: { unless?: () => boolean } = {}): Promise<void> {
     await setImmediate();
-    while (this.#urgent > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (this.#urgent > 0 && !unless()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 }

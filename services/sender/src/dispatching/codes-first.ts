@@ -16,10 +16,11 @@ export class CodesFirst {
   private firstUntilMs = 0;
   private inFlight = 0;
   private end: Deferred<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
 
   /**
    * @param urgently while this runs lookups of lists do nothing, and the library gets no message of them.
-   * @param onEnd the answer to a code is there, or is not waited for any more.
+   * @param onEnd lists may go on: the answer to a code is there, or is not waited for any more.
    */
   constructor(
     private readonly clock: Clock,
@@ -30,6 +31,8 @@ export class CodesFirst {
   /** One is to be loaded. */
   begin(): void {
     this.firstUntilMs = this.clock.monotonicMs() + FIRST_MS;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.giveUp(), FIRST_MS).unref();
     if (this.end) return;
     const end = defer<void>();
     this.end = end;
@@ -56,7 +59,15 @@ export class CodesFirst {
     return haveIt;
   }
 
+  /** It may wait for its pace for long, while nothing else changes. */
+  private giveUp(): void {
+    this.firstUntilMs = 0;
+    this.stop();
+    this.onEnd();
+  }
+
   stop(): void {
+    clearTimeout(this.timer);
     this.end?.resolve();
     this.end = undefined;
   }

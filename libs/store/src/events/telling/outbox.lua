@@ -24,7 +24,7 @@ local function outbox_is_full(entries)
 end
 
 -- @param device its name. @param parts packed. @param tag of a send, or none. @param can_wait whether it may be gathered.
--- @param changes of how many recipients it tells, or of what else.
+-- @param changes how many it tells, by default one.
 local function add_to_outbox(device, parts, tag, can_wait, changes)
   local entries = redis.call('XLEN', outbox_key)
   -- From here on it is only counted how much is missing.
