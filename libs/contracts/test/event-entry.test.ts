@@ -89,7 +89,7 @@ describe('an event as Redis keeps it', () => {
         { kind: 'device', status: 'connecting', reason: 'replaced', notBeforeMs: AT_MS },
         { kind: 'restriction', restriction: 'new_chat_cap', untilMs: AT_MS },
         { kind: 'restriction' },
-        { kind: 'received', platformId: '3EB0' },
+        { kind: 'received', receivedId: '3EB0' },
       ],
     });
   });

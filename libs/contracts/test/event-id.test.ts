@@ -13,7 +13,7 @@ describe('ids of events', () => {
         `evt_msg_${device}0123456789abcdef_finished`,
         { kind: 'finished', messageId: `msg_${device}0123456789abcdef`, shortDeviceId: device },
       ],
-      [`evt_${device}_3A-2e-x_received`, { kind: 'received', shortDeviceId: device, platformId: '3A.x' }],
+      [`evt_${device}_3A-2e-x_received`, { kind: 'received', shortDeviceId: device, receivedId: '3A.x' }],
       [`evt_${device}_1795390921000_connecting`, { kind: 'timed', place: device, atMs: 1795390921000 }],
       [`evt_${device}_1795390921000_unrestricted`, { kind: 'timed', place: device, atMs: 1795390921000 }],
       [`evt_main_1795390921000_0123456789abcdef_added`, { kind: 'timed', place: 'main', atMs: 1795390921000 }],
@@ -31,9 +31,9 @@ describe('ids of events', () => {
   });
 
   it('bring back the id that a phone has chosen, whatever it is', () => {
-    for (const platformId of ['3EB0A', 'A-B', 'A.B', '-2e-', 'a_b', '\u0000', 'é', '😀', '\u{10ffff}']) {
-      const id = `evt_k3m9x2pq_${escapeId(platformId)}_received`;
-      expect(parseEventId(id)).to.deep.include({ kind: 'received', platformId });
+    for (const receivedId of ['3EB0A', 'A-B', 'A.B', '-2e-', 'a_b', '\u0000', 'é', '😀', '\u{10ffff}']) {
+      const id = `evt_k3m9x2pq_${escapeId(receivedId)}_received`;
+      expect(parseEventId(id)).to.deep.include({ kind: 'received', receivedId });
     }
   });
 });

@@ -90,8 +90,10 @@ describe('what a phone may send', () => {
     expect(readInbound({ reactionMessage: { key, text: half } })?.content).to.include({ emoji: '\ufffdx' });
     const place = { degreesLatitude: 1, degreesLongitude: 1, name: half };
     expect(readInbound({ locationMessage: place })?.content).to.include({ name: '\ufffdx' });
-    const reaction = { key: { id: half }, text: 'x' };
-    expect(readInbound({ reactionMessage: reaction })?.content).to.deep.equal({ type: 'unsupported' });
+    for (const id of [half, 'A\0b']) {
+      const reaction = { key: { id }, text: 'x' };
+      expect(readInbound({ reactionMessage: reaction })?.content).to.deep.equal({ type: 'unsupported' });
+    }
   });
 
   it('is of a time that there is', () => {

@@ -109,7 +109,7 @@ describe('the rules of a device', () => {
 
   it('another account has nothing of what the one before received', async () => {
     const take = (phone: string) => takeAccount(space.store, ownership, { phone, nowMs: Date.now() });
-    const received = () => readReceived(space.store, address, { platformId: 'P1', nowMs: Date.now() });
+    const received = () => readReceived(space.store, address, { receivedId: 'P1', nowMs: Date.now() });
     await take('447700900123');
     await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
     expect(await take('447700900123')).to.deep.equal({ isOther: false });

@@ -59,7 +59,7 @@ describe('what people write to a device', () => {
       isRecorded = true;
     });
     await eventually(() => isRecorded, { timeoutMs: 5_000 });
-    expect(await readInbound(space.store, address, { platformId: 'ID', nowMs: Date.now() })).to.include({
+    expect(await readInbound(space.store, address, { receivedId: 'ID', nowMs: Date.now() })).to.include({
       text: 'hello',
     });
   });
@@ -68,7 +68,7 @@ describe('what people write to a device', () => {
     const message = { platformId: 'ID', jid: '1@lid', text: 'hello' };
     await recordReceived(space.store, ownership, { message, nowMs: DAY_MS });
     const read = (days: number, platformId = 'ID') =>
-      readReceived(space.store, address, { platformId, nowMs: days * DAY_MS });
+      readReceived(space.store, address, { receivedId: platformId, nowMs: days * DAY_MS });
     expect(await read(7.99)).to.deep.equal(message);
     expect(await read(8)).to.equal(undefined);
     expect(await read(2, 'OTHER')).to.equal(undefined);
@@ -94,7 +94,7 @@ describe('what people write to a device', () => {
     it('whole', async () => {
       const text = 'ب'.repeat(65_536);
       await write('A', text);
-      expect((await readReceived(space.store, address, { platformId: 'A', nowMs: Date.now() }))?.text).to.equal(text);
+      expect((await readReceived(space.store, address, { receivedId: 'A', nowMs: Date.now() }))?.text).to.equal(text);
     });
 
     it('as long as there is room: the oldest go first, and never the newest', async () => {
@@ -143,7 +143,7 @@ describe('what people write to a device', () => {
       await take('447700900123');
       await write('A');
       await take('447700900124');
-      const wanted = { platformId: 'A', nowMs: Date.now() };
+      const wanted = { receivedId: 'A', nowMs: Date.now() };
       expect(await readReceived(space.store, address, wanted)).to.equal(undefined);
       expect(await readInbound(space.store, address, wanted)).to.include({ text: 'hello' });
     });

@@ -102,7 +102,7 @@ describe('changing keys', () => {
     expect(await readIdKey(store, address)).to.have.length(16);
     expect(await readBlob(store, 'main', { hash, sizeBytes: FILE.length })).to.deep.equal(FILE);
     expect(await readUpload(store, address, { blob: hash, type: 'image' })).to.deep.equal(UPLOAD);
-    expect((await readReceived(store, address, { platformId: 'P', nowMs: Date.now() }))?.text).to.equal('a word');
+    expect((await readReceived(store, address, { receivedId: 'P', nowMs: Date.now() }))?.text).to.equal('a word');
     expect((await readDeviceState(store, address)).observed?.code).to.equal('2@code');
     expect(await readContent(store, address, tag)).to.deep.equal({
       content: { kind: 'text', text: 'hello' },

@@ -155,7 +155,7 @@ describe('the account of a device', () => {
     await recordReceived(space.store, ownership, { message, nowMs: laterMs });
     await take(OTHER);
     expect((await readDevice(space.store, address))?.accountSinceMs).to.equal(laterMs + 1);
-    expect(await readReceived(space.store, address, { platformId: 'P1', nowMs: laterMs })).to.equal(undefined);
+    expect(await readReceived(space.store, address, { receivedId: 'P1', nowMs: laterMs })).to.equal(undefined);
   });
 
   it('is not changed by a stale owner, who cancels nothing either', async () => {

@@ -21,8 +21,8 @@ export function textsHolder<S extends { event?: GatewayEvent; bytes?: number }>(
 }
 
 function withoutText(event: GatewayEvent): GatewayEvent {
-  const { platformMessageId, from } = event.data;
-  return { ...event, data: { platformMessageId, from } };
+  const { platformMessageId } = event.data;
+  return { ...event, data: { platformMessageId } };
 }
 
 export const isWithoutText = ({ type, data }: GatewayEvent): boolean =>

@@ -1,4 +1,5 @@
 import { compareEntries, comparePlaces, type LogPlace, parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
+import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import type { Workspace } from '@gateway/contracts/ids';
 import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
@@ -37,6 +38,8 @@ interface Step {
   /** Of its first one. */
   atMs: number;
   event?: GatewayEvent;
+  /** Of what a person wrote: see `DescribedMessage`. */
+  writer?: string;
   /** See `textsHolder`. */
   bytes?: number;
   /** Where one is who has this event. */
@@ -51,6 +54,7 @@ interface LogTold extends Told {
   event: GatewayEvent;
   /** Of `messages.updated`: this one change. */
   row?: ChangeData;
+  writer?: string;
 }
 
 const ENTRIES_AT_ONCE = 100;
@@ -90,8 +94,9 @@ export function logFeed(
   const withText = async (event: GatewayEvent): Promise<GatewayEvent> => {
     if (!isWithoutText(event)) return event;
     const address = { workspace, device: event.device! };
-    const platformId = event.data.platformMessageId as string;
-    return { ...event, data: await describe(store, address, { platformId, arrivedAtMs: Date.parse(event.timestamp) }) };
+    const { receivedId } = parseEventId(event.id) as EventIdParts & { kind: 'received' };
+    const { data } = await describe(store, address, { receivedId, arrivedAtMs: Date.parse(event.timestamp) });
+    return { ...event, data };
   };
   return {
     async findEnd(webhook, lane, { after, asked, ...limits }) {
@@ -147,11 +152,11 @@ export function logFeed(
       const gone = new Set(ids);
       for (const entry of entries) {
         gone.delete(entry.id);
-        for await (const { event } of eachOf(entry, 0)) {
+        for await (const { event, writer } of eachOf(entry, 0)) {
           // In the place of what its send would say.
           if (event.type === GAP) gone.add(entry.id);
           const place = { entry: entry.id, offset: 0 };
-          for (const told of toldIn(hold({ entry: entry.id, event, place }))) {
+          for (const told of toldIn(hold({ entry: entry.id, event, place, ...(writer !== undefined && { writer }) }))) {
             found.set(nameOf(told.parks), told);
             if (!tellsChanges(told.parks.type)) continue;
             otherwise.set(told.parks.id, told);
@@ -197,13 +202,16 @@ export function logFeed(
 /** 72 bits: two people who have the same would only wait for each other. */
 const KEY_CHARACTERS = 12;
 
-type ToldStep = Pick<Step, 'entry' | 'event' | 'bytes' | 'place' | 'rows'>;
+type ToldStep = Pick<Step, 'entry' | 'event' | 'writer' | 'bytes' | 'place' | 'rows'>;
 
-function toldIn({ entry, event, bytes, place, rows }: ToldStep): LogTold[] {
+function toldIn({ entry, event, writer, bytes, place, rows }: ToldStep): LogTold[] {
   if (!event) return [];
   const { type, device } = event;
   const to = sayCursor(place);
-  if (type !== UPDATED) return [{ event, to, parks: { entry, id: event.id, type }, ...(bytes && { bytes }) }];
+  if (type !== UPDATED) {
+    const parks: ParkedEvent = { entry, id: event.id, type };
+    return [{ event, to, parks, ...(writer !== undefined && { writer }), ...(bytes && { bytes }) }];
+  }
   return rowsOf({ event }).map((row, i) => {
     const parks: ParkedEvent = { entry, id: row.id, type };
     if (device !== null) parks.device = device;
@@ -216,10 +224,9 @@ const nameOf = ({ type, id }: ParkedEvent) => `${type} ${id}`;
 
 /** Of whom an event tells, or of what: of that the order holds. */
 function whoIn(told: LogTold): string {
-  const { event, row } = told;
-  const { to, from, index } = (row ?? event.data) as Record<string, unknown>;
-  const who = event.type === 'message.received' ? from : index === undefined ? undefined : to;
-  return String(who ?? whatIn(told));
+  const { event, row, writer } = told;
+  const { to, index } = (row ?? event.data) as Record<string, unknown>;
+  return String(writer ?? (index === undefined ? whatIn(told) : (to ?? whatIn(told))));
 }
 
 function whatIn({ event: { id, type, data }, row }: LogTold): string {
@@ -328,8 +335,9 @@ async function* stepsAfter(
   }
 }
 
-function stepOf({ event, end, rowEnds, areTwice }: EntryEvent, behind: string, step: Step): Step {
+function stepOf({ event, end, writer, rowEnds, areTwice }: EntryEvent, behind: string, step: Step): Step {
   step.event = event;
+  if (writer !== undefined) step.writer = writer;
   step.end = { entry: behind, offset: end };
   if (areTwice) step.rows = rowEnds ? { behind, areTwice, ends: rowEnds } : { behind, areTwice };
   return step;

@@ -79,7 +79,7 @@ describe('long texts, told to a webhook that takes many at a time', () => {
 
   it('are opened once for all endpoints that tell of them at the same time, and anew after that', async () => {
     const reads = new ReceivedReads();
-    const wanted = { platformId: 'M0', arrivedAtMs: Date.now() };
+    const wanted = { receivedId: 'M0', arrivedAtMs: Date.now() };
     await receive(1);
     const describe = () => reads.describe(space.store, address, wanted);
     const [one, other] = await Promise.all([describe(), describe()]);

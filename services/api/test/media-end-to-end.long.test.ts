@@ -26,7 +26,7 @@ describe('a file that a person sends, end to end', () => {
     const draft = { to: ACCOUNT, text: 'Look', image: { base64: file.toString('base64') } };
     const url = `${simulator.adminUrl}/admin/phones/${friend}/messages`;
     const { id } = (await (await fetch(url, { method: 'POST', body: JSON.stringify(draft) })).json()) as { id: string };
-    await eventually(() => readInbound(space.store, ADDRESS, { platformId: id, nowMs: Date.now() }));
+    await eventually(() => readInbound(space.store, ADDRESS, { receivedId: id, nowMs: Date.now() }));
     return id;
   }
   const show = async (id: string) => {

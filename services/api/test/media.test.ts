@@ -73,7 +73,7 @@ describe('GET /media/:id', () => {
     const { directPath } = sealMedia(store, randomBytes(300_000), 'Document');
     const changed = Buffer.from(store.find(sealMedia(store, FILE, 'Document').directPath)!);
     changed[150_000]! ^= 1;
-    const right = await readInbound(space.store, DEFAULT, { platformId: '3AB0', nowMs: Date.now() });
+    const right = await readInbound(space.store, DEFAULT, { receivedId: '3AB0', nowMs: Date.now() });
     if (right?.content?.type !== 'document') throw new Error('no document');
     const sealed = store.find(right.content.media.directPath)!;
     const wrong = [store.find(directPath)!, changed, sealed.subarray(0, -1), sealed.subarray(0, 160), Buffer.alloc(0)];
@@ -117,7 +117,7 @@ describe('GET /media/:id', () => {
       return found.length > 0 && found;
     })) as never as [{ id: string; question: { kind: string; platformId: string; jid: string } }];
     expect(about).to.include({ kind: 'file', platformId: '3AB0', jid: '447700900124@s.whatsapp.net' });
-    const message = await readInbound(space.store, DEFAULT, { platformId: '3AB0', nowMs: Date.now() });
+    const message = await readInbound(space.store, DEFAULT, { receivedId: '3AB0', nowMs: Date.now() });
     if (message?.content?.type !== 'document') throw new Error('no document');
     const again = store.renew(message.content.media.directPath)!;
     expect(again).not.to.equal(directPath);
@@ -177,7 +177,7 @@ describe('a file of the network', () => {
     for (const platformId of ['3EB0', 'x/../y', 'ü 1']) {
       const id = makeMediaId(DEFAULT, platformId);
       expect(id).to.match(/^[\w-]+$/);
-      expect(parseMediaId(id)?.platformId).to.equal(platformId);
+      expect(parseMediaId(id)?.receivedId).to.equal(platformId);
     }
   });
 

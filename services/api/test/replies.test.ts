@@ -4,7 +4,7 @@ import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { readIdKey } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { readContent, readSend } from '@gateway/store/sends/read-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
@@ -62,6 +62,23 @@ describe('existingMessageId of POST /send', () => {
     expectRefused(await send(BEN, '3EB0AAAA'), ['to']);
     await receive('3EB0BBBB', Date.now() - 7 * DAY_MS - 1);
     expectRefused(await send(ANN, '3EB0BBBB'), ['existingMessageId']);
+  });
+
+  it('takes for each the message that they wrote, also when a phone took the id of another', async () => {
+    await receive('3EB0EEEE');
+    const jid = '77@lid';
+    await recordReceived(space.store, owner.ownership, {
+      message: { platformId: '3EB0EEEE', jid, phone: BEN, text: 'another question' },
+      nowMs: Date.now(),
+    });
+    expect(await replyOf(await send(ANN, '3EB0EEEE'))).to.include({ from: `${ANN}@s.whatsapp.net` });
+    const reply = await replyOf(await send(BEN, '3EB0EEEE'));
+    expect(reply).to.include({ from: jid });
+    const { platformId: receivedId } = reply as { platformId: string };
+    const quoted = await readReceived(space.store, DEFAULT, { receivedId, nowMs: Date.now() });
+    expect(quoted).to.include({ platformId: '3EB0EEEE', text: 'another question' });
+    expectRefused(await send(CYD, '3EB0EEEE'), ['to']);
+    expectRefused(await send([ANN, BEN], '3EB0EEEE'), ['to', 1]);
   });
 
   it('knows people however their number is written', async () => {

@@ -5,7 +5,7 @@ import { loadQuotes } from '@gateway/sender/preparing/load-quotes';
 import { messageOf, recipientOf } from '@gateway/sender/preparing/message-of';
 import { keepUpload } from '@gateway/store/blobs/blobs';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { recordReceived, secondIdOf } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -72,6 +72,21 @@ describe('what a message quotes', () => {
     const known = { platformId: 'THEIRS', from: message.jid, content: { kind: 'text', text: 'how much?' } };
     expect((await quotesOf(reply('THEIRS')))[0]).to.deep.equal(known);
     expect((await quotesOf(reply('OLDER')))[0]).to.deep.equal({ platformId: 'OLDER', from: message.jid });
+  });
+
+  it('is what the recipient wrote, also when another person took the same id first', async () => {
+    const ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    for (const who of [ADA, BEN]) {
+      const message = { platformId: 'THEIRS', jid: `${who}@s.whatsapp.net`, phone: who, text: `I am ${who}` };
+      await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
+    }
+    const platformId = secondIdOf(space.store, address, { platformId: 'THEIRS', who: BEN });
+    const from = `${BEN}@s.whatsapp.net`;
+    const content = { kind: 'text', text: `I am ${BEN}` };
+    expect((await quotesOf({ kind: 'received', platformId, from }))[0]).to.deep.equal({
+      platformId: 'THEIRS',
+      ...{ from, content },
+    });
   });
 
   describe('and a phone that asks for it again', () => {

@@ -104,7 +104,7 @@ describe('what a session reports', () => {
     } finally {
       store.confirmWrites = confirm;
     }
-    const wanted = { platformId: '1', nowMs: stage.clock.nowMs() };
+    const wanted = { receivedId: '1', nowMs: stage.clock.nowMs() };
     expect(await readInbound(store, stage.ownership.address, wanted)).to.include({ text: 'hello' });
     expect([asked, stage.failed]).to.deep.equal([3, []]);
   });

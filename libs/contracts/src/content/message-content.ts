@@ -50,6 +50,7 @@ export interface Quoted {
 export type Reply =
   /** A message of our own; without a `recipient` each quotes the one that it got itself. */
   | { kind: 'own'; tag: SendTag; recipient?: number; part: number }
+  /** `platformId`: under which it is kept, see received-id.ts. */
   | { kind: 'received'; platformId: string; from: string };
 
 /** Content of one message of a send; `undefined` for a part that it does not have. */

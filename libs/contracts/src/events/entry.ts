@@ -71,7 +71,8 @@ export type EventPart =
   | { kind: 'finished'; counts: StatusCounts }
   | { kind: 'device'; status: DeviceStatus; reason?: Reason; phone?: string; name?: string; notBeforeMs?: number }
   | { kind: 'restriction'; restriction?: RestrictionKind; untilMs?: number }
-  | { kind: 'received'; platformId: string }
+  /** See received-id.ts. */
+  | { kind: 'received'; receivedId: string }
   /** `phones`: digits, or `digits@lid`. */
   | { kind: 'optOuts'; isAdded: boolean; source: OptOutSource; phones: string[] }
   /** So many entries are missing. */
@@ -212,7 +213,7 @@ function readPart(read: Reader): EventPart {
       };
     }
     case PARTS.received:
-      return { kind: 'received', platformId: read.text() };
+      return { kind: 'received', receivedId: read.text() };
     case PARTS.optOuts: {
       const [isAdded, source, count] = [read.byte() === 1, OPT_OUT_SOURCES[read.byte()]!, read.number(2)];
       return { kind: 'optOuts', isAdded, source, phones: Array.from({ length: count }, () => toPerson(read.text())) };

@@ -6,13 +6,13 @@ export type EventIdParts =
   /** Of a recipient. */
   | { kind: 'change'; shortDeviceId: string; platformId: string; status: RecipientStatus }
   | { kind: 'finished'; messageId: MessageId; shortDeviceId: string }
-  | { kind: 'received'; shortDeviceId: string; platformId: string }
+  | { kind: 'received'; shortDeviceId: string; receivedId: string }
   /** Of a device, its restriction, or opt-outs, at this time. `place`: the short id of the device, or the workspace. */
   | { kind: 'timed'; place: string; atMs: number }
   /** What the log itself tells, in this entry. */
   | { kind: 'logged'; place: string; entry: string };
 
-/** That of what a person wrote, whose id of a hundred bytes at the network may be escaped fourfold. */
+/** That of what a person wrote, whose id of a hundred bytes at the network may be escaped fourfold, and tell who they are. */
 export const MAX_EVENT_ID_CHARACTERS = 450;
 
 const SHORT = '[0-9a-hjkmnp-tv-z]{8}';
@@ -43,7 +43,7 @@ export function parseEventId(id: string): EventIdParts | undefined {
   const message = messageId === undefined ? undefined : parseMessageId(messageId);
   if (message) return { kind: 'finished', messageId: messageId!, shortDeviceId: message.shortDeviceId };
   const [, short, escaped] = RECEIVED.exec(id) ?? [];
-  if (short && escaped) return { kind: 'received', shortDeviceId: short, platformId: unescapeId(escaped) };
+  if (short && escaped) return { kind: 'received', shortDeviceId: short, receivedId: unescapeId(escaped) };
   const [, where, atMs] = TIMED.exec(id) ?? [];
   if (where && atMs) return { kind: 'timed', place: where, atMs: Number(atMs) };
   const [, place, entry] = LOGGED.exec(id) ?? [];

@@ -1,5 +1,6 @@
 import type { InboundContent, InboundMedia } from '@gateway/contracts/content/inbound-content';
 import { makeMediaId } from '@gateway/contracts/content/media-id';
+import { platformIdOf } from '@gateway/contracts/content/received-id';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Store } from '../core/store.js';
@@ -9,6 +10,12 @@ import { type ReceivedMessage, readInbound } from '../inbound/received-messages.
 /** A process that is older than a new key is replaced within it. */
 const KEY_PATIENCE_MS = 3_600_000;
 
+export interface DescribedMessage {
+  data: Record<string, unknown>;
+  /** Who wrote it, by one name, whether their number is known or not; absent of one that was erased, or is too old. */
+  writer?: string;
+}
+
 /**
  * What a person wrote, as events tell it; of one that was erased, or is too old, only that there was one. The same of one whose key is
  * not configured here an hour later: it would hold up all that comes behind it. Until then throws `UnknownKeyError`.
@@ -16,31 +23,33 @@ const KEY_PATIENCE_MS = 3_600_000;
 export async function describeReceived(
   store: Store,
   address: DeviceAddress,
-  { platformId, arrivedAtMs }: { platformId: string; arrivedAtMs: number },
-): Promise<Record<string, unknown>> {
+  { receivedId, arrivedAtMs }: { receivedId: string; arrivedAtMs: number },
+): Promise<DescribedMessage> {
   const nowMs = systemClock.nowMs();
-  const message = await readInbound(store, address, { platformId, nowMs }).catch((thrown: unknown) => {
+  const message = await readInbound(store, address, { receivedId, nowMs }).catch((thrown: unknown) => {
     if (thrown instanceof UnknownKeyError && nowMs >= arrivedAtMs + KEY_PATIENCE_MS) return undefined;
     throw thrown;
   });
-  const { phone, jid, name, atMs = arrivedAtMs, replyTo, replyToSend } = message ?? ({} as Partial<ReceivedMessage>);
-  return {
-    platformMessageId: platformId,
+  const known = message ?? ({} as Partial<ReceivedMessage>);
+  const { phone, jid, hiddenId, name, atMs = arrivedAtMs, replyTo, replyToSend } = known;
+  const data = {
+    platformMessageId: platformIdOf(receivedId),
     from: phone ?? jid ?? null,
     name: name ?? null,
     at: new Date(atMs).toISOString(),
-    content: message ? describeContent(address, message) : { type: 'text', text: null },
+    content: message ? describeContent(makeMediaId(address, receivedId), message) : { type: 'text', text: null },
     replyTo: replyTo === undefined ? null : reference({ platformId: replyTo, messageId: replyToSend }),
   };
+  const writer = hiddenId ?? jid;
+  return writer === undefined ? { data } : { data, writer };
 }
 
 function describeContent(
-  address: DeviceAddress,
-  { platformId, text, content = { type: 'text' } }: ReceivedMessage,
+  mediaId: string,
+  { text, content = { type: 'text' } }: ReceivedMessage,
 ): Record<string, unknown> {
   const words = text === '' && content.type !== 'text' ? {} : { text };
-  if ('media' in content)
-    return { ...content, ...words, media: describeMedia(makeMediaId(address, platformId), content.media) };
+  if ('media' in content) return { ...content, ...words, media: describeMedia(mediaId, content.media) };
   return 'to' in content
     ? { ...content, ...wordsOf(content, text), to: reference(content.to) }
     : { ...content, ...words };

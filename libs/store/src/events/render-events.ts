@@ -96,6 +96,8 @@ export interface EntryEvent {
   event: GatewayEvent;
   /** Of each change first what tells it alone, then what tells it with others. */
   end: number;
+  /** Of what a person wrote: see `DescribedMessage`. */
+  writer?: string;
   /** Of changes that are told with others only: how far one is who was told each of them alone, as another type was asked for. */
   rowEnds?: number[];
   /** Of changes that are told together: which of them are told alone, too. */
@@ -109,8 +111,8 @@ async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGene
   for (const part of entry.parts) {
     if (part.kind === 'changes') yield* eachOfChanges(rendering, entry, { part, before });
     else if (TYPES[part.kind].some((type) => rendering.wanted.types.has(type))) {
-      for (const event of await renderOther(rendering, entry, part)) {
-        if (rendering.wanted.types.has(event.type)) yield { event, end: before + 2 };
+      for (const told of await renderOther(rendering, entry, part)) {
+        if (rendering.wanted.types.has(told.event.type)) yield { ...told, end: before + 2 };
       }
     }
     before += 2 * (part.kind === 'changes' ? part.changes.length : 1);
@@ -199,12 +201,12 @@ async function renderOther(
   { store, workspace, sends, describe }: Rendering,
   entry: LoggedEntry,
   part: Exclude<EventPart, { kind: 'changes' }>,
-): Promise<GatewayEvent[]> {
+): Promise<Pick<EntryEvent, 'event' | 'writer'>[]> {
   const address = { workspace, device: entry.device ?? '' };
   const short = entry.device === undefined ? workspace : shortDeviceId(address);
   const at = iso(entry.atMs);
   const make = (name: string, type: string, data: Record<string, unknown>) => [
-    eventOf(entry, { id: `evt_${short}_${name}`, type, data }),
+    { event: eventOf(entry, { id: `evt_${short}_${name}`, type, data }) },
   ];
   switch (part.kind) {
     case 'finished': {
@@ -213,7 +215,7 @@ async function renderOther(
       if (!send || send.kind === 'otp') return [];
       const { messageId, requestId, total } = send;
       const data = { messageId, requestId, recipients: total, counts: part.counts };
-      return [eventOf(entry, { id: `evt_${messageId}_finished`, type: 'send.finished', data })];
+      return [{ event: eventOf(entry, { id: `evt_${messageId}_finished`, type: 'send.finished', data }) }];
     }
     case 'device': {
       const { status, reason = null, phone = null, name = null, notBeforeMs } = part;
@@ -229,17 +231,18 @@ async function renderOther(
       const until = untilMs === undefined ? null : iso(untilMs);
       return make(`${entry.atMs}_restricted`, 'device.restricted', { kind: restriction, until });
     }
-    case 'received':
-      return make(`${escapeId(part.platformId)}_received`, 'message.received', {
-        ...(await describe(store, address, { platformId: part.platformId, arrivedAtMs: entry.atMs })),
-      });
+    case 'received': {
+      const { receivedId } = part;
+      const { data, ...of } = await describe(store, address, { receivedId, arrivedAtMs: entry.atMs });
+      return make(`${escapeId(receivedId)}_received`, 'message.received', data).map((told) => ({ ...told, ...of }));
+    }
     case 'optOuts': {
       const { isAdded, phones, source } = part;
       const what = isAdded ? 'added' : 'removed';
       return make(`${entry.atMs}_${digestOf(phones)}_${what}`, `optout.${what}`, { phones, source });
     }
     case 'gap':
-      return [gapOf(workspace, entry, part.missing)];
+      return [{ event: gapOf(workspace, entry, part.missing) }];
     case 'webhook': {
       const { state, webhookId, sinceMs, lastStatus = null } = part;
       const disabledAt = iso(sinceMs + DISABLED_AFTER_MS);

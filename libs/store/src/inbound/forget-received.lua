@@ -1,6 +1,6 @@
 -- Forgets messages that the device received.
 local freed = 0
-for at = before_platform_ids + 1, #ARGV do
+for at = before_received_ids + 1, #ARGV do
   local id = ARGV[at]
   local bytes = redis.call('HSTRLEN', received_key, id)
   if redis.call('HDEL', received_key, id) == 1 then freed = freed + bytes + #id + entry_bytes end

@@ -19,7 +19,8 @@ export async function recordIncoming(
   ownership: Ownership,
   { message, nowMs }: { message: ReceivedMessage & Writer & { atMs: number }; nowMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
-  const { hiddenId: _, isPhoneStored: __, ...received } = message;
+  const { hiddenId, isPhoneStored: _, ...rest } = message;
+  const received = hiddenId === undefined || hiddenId === rest.jid ? rest : { ...rest, hiddenId };
   const shares = inboundSharesOf(store);
   const change = await recordWish(store, ownership, message);
   const mostBytes = await shares.mostBytesOf(ownership.address, nowMs);

@@ -1,5 +1,7 @@
 import type { InboundContent } from '@gateway/contracts/content/inbound-content';
+import { makeReceivedId, platformIdOf } from '@gateway/contracts/content/received-id';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
+import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import { nothing } from '../core/scripts/replies.js';
@@ -15,7 +17,7 @@ const recordStep = defineScript({
   whenFull: 'runs',
   isFenced: true,
   keys: ['received', 'receivedTimes', 'receivedBytes', 'outbox'],
-  args: { platformId: text, sealed: bytes, nowMs: number, retentionMs: number, mostBytes: number, entryBytes: number },
+  args: { receivedId: text, sealed: bytes, nowMs: number, retentionMs: number, mostBytes: number, entryBytes: number },
   reply: (reply) => {
     const [isNew, keptBytes] = reply as [number, number];
     return { isNew: isNew === 1, keptBytes };
@@ -25,7 +27,7 @@ const forgetStep = defineScript({
   name: 'forget-received',
   whenFull: 'runs',
   keys: ['received', 'receivedTimes', 'receivedBytes'],
-  args: { entryBytes: number, '...platformIds': text },
+  args: { entryBytes: number, '...receivedIds': text },
   reply: nothing,
 });
 
@@ -36,6 +38,8 @@ export interface ReceivedMessage {
   jid: string;
   /** Of its writer, digits; absent when the network does not tell. */
   phone?: string;
+  /** Of its writer, `digits@lid`, where the network tells it beside another jid. */
+  hiddenId?: string;
   /** As its writer calls themselves. */
   name?: string;
   /** When the network accepted it; absent in what earlier versions stored. */
@@ -54,11 +58,12 @@ const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 /** What Redis needs for an entry beside its id and value. */
 const ENTRY_BYTES = 200;
 const SCANNED_AT_ONCE = 100;
+const WRITER_DIGITS = 16;
 
 /**
  * Keeps it for 7 days, sealed, as long as there is room: beyond `mostBytes` the oldest of the device go first. `isNew` is false
- * for one that is there already: the network repeats what was not confirmed. `keptBytes`: of all of the device. Safe to
- * repeat. Throws `FencedError` for a stale owner.
+ * for one that is there already: the network repeats what was not confirmed. Phones choose their ids: another person's under the same
+ * one is kept beside it. `keptBytes`: of all of the device. Safe to repeat. Throws `FencedError` for a stale owner.
  */
 export async function recordReceived(
   store: Store,
@@ -69,12 +74,42 @@ export async function recordReceived(
     mostBytes = MOST_BYTES_OF_DEVICE,
   }: { message: ReceivedMessage; nowMs: number; mostBytes?: number },
 ): Promise<{ isNew: boolean; keptBytes: number }> {
-  const keys = keysOf(store, ownership.address);
-  const message = await nameOwnSends(store, ownership.address, given);
-  const sealed = store.vault.seal(JSON.stringify(message), 'received', `${keys.received}/${platformId}`);
+  const { address } = ownership;
+  const keys = { ...keysOf(store, address), outbox: outboxOf(store, address) };
+  const plain = JSON.stringify(await nameOwnSends(store, address, given));
   const limits = { nowMs, retentionMs: RETENTION_MS, mostBytes, entryBytes: ENTRY_BYTES };
-  const outbox = outboxOf(store, ownership.address);
-  return recordStep(store, ownership, { ...keys, outbox, platformId, sealed, ...limits });
+  const keepUnder = (receivedId: string) => {
+    const sealed = store.vault.seal(plain, 'received', placeOf(keys.received, receivedId));
+    return recordStep(store, ownership, { ...keys, receivedId, sealed, ...limits });
+  };
+  const kept = await keepUnder(platformId);
+  if (kept.isNew || !(await isOfAnother(store, address, { platformId, ...given }))) return kept;
+  return keepUnder(secondIdOf(store, address, { platformId, who: given.phone ?? given.jid }));
+}
+
+/** What cannot be decrypted here is taken for the same: as such it comes again. */
+async function isOfAnother(
+  store: Store,
+  address: DeviceAddress,
+  { platformId, ...writer }: Pick<ReceivedMessage, 'platformId' | 'jid' | 'phone'>,
+): Promise<boolean> {
+  const { received } = keysOf(store, address);
+  const sealed = await store.redis.hgetBuffer(received, platformId);
+  // Forgotten in between, for room.
+  if (!sealed) return true;
+  const first = writerOf(store, placeOf(received, platformId), sealed);
+  const isSame = first?.jid === writer.jid || (writer.phone !== undefined && first?.phone === writer.phone);
+  return first !== undefined && !isSame;
+}
+
+/** Under what a message is kept whose writer was not the first to write under its id. @param who digits; the jid of a person without a number. */
+export function secondIdOf(
+  store: Store,
+  { workspace, device }: DeviceAddress,
+  { platformId, who }: { platformId: string; who: string },
+): string {
+  const writer = store.vault.digest('writer', [workspace, device, platformId, canonicalPhoneNumber(who)]);
+  return makeReceivedId(platformId, writer.toString('hex').slice(0, WRITER_DIGITS));
 }
 
 /**
@@ -84,7 +119,7 @@ export async function recordReceived(
 export async function readReceived(
   store: Store,
   address: DeviceAddress,
-  wanted: { platformId: string; nowMs: number },
+  wanted: { receivedId: string; nowMs: number },
 ): Promise<ReceivedMessage | undefined> {
   const [found, accountSinceMs] = await Promise.all([
     findReceived(store, address, wanted),
@@ -97,7 +132,7 @@ export async function readReceived(
 export async function readInbound(
   store: Store,
   address: DeviceAddress,
-  wanted: { platformId: string; nowMs: number },
+  wanted: { receivedId: string; nowMs: number },
 ): Promise<ReceivedMessage | undefined> {
   return (await findReceived(store, address, wanted))?.message;
 }
@@ -106,42 +141,42 @@ export async function readInbound(
 export async function readArrival(
   store: Store,
   address: DeviceAddress,
-  platformId: string,
+  receivedId: string,
 ): Promise<number | undefined> {
-  const atMs = await store.redis.zscore(keysOf(store, address).receivedTimes, platformId);
+  const atMs = await store.redis.zscore(keysOf(store, address).receivedTimes, receivedId);
   return atMs === null ? undefined : Number(atMs);
 }
 
 async function findReceived(
   store: Store,
   address: DeviceAddress,
-  { platformId, nowMs }: { platformId: string; nowMs: number },
+  { receivedId, nowMs }: { receivedId: string; nowMs: number },
 ): Promise<{ message: ReceivedMessage; arrivedAtMs: number } | undefined> {
   const keys = keysOf(store, address);
   const [sealed, atMs] = await Promise.all([
-    store.redis.hgetBuffer(keys.received, platformId),
-    store.redis.zscore(keys.receivedTimes, platformId),
+    store.redis.hgetBuffer(keys.received, receivedId),
+    store.redis.zscore(keys.receivedTimes, receivedId),
   ]);
   if (!sealed || Number(atMs) <= nowMs - RETENTION_MS) return undefined;
-  const plain = store.vault.open(sealed, 'received', `${keys.received}/${platformId}`).toString();
-  return { message: { platformId, ...JSON.parse(plain) }, arrivedAtMs: Number(atMs) };
+  const plain = store.vault.open(sealed, 'received', placeOf(keys.received, receivedId)).toString();
+  return { message: { platformId: platformIdOf(receivedId), ...JSON.parse(plain) }, arrivedAtMs: Number(atMs) };
 }
 
 /** The network keeps the file of a message under another path now. Nothing happens if the message is gone. Safe to repeat. */
 export async function keepMediaPath(
   store: Store,
   address: DeviceAddress,
-  { platformId, directPath }: { platformId: string; directPath: string },
+  { receivedId, directPath }: { receivedId: string; directPath: string },
 ): Promise<void> {
   const { received } = keysOf(store, address);
-  const place = `${received}/${platformId}`;
-  const before = await store.redis.hgetBuffer(received, platformId);
+  const place = placeOf(received, receivedId);
+  const before = await store.redis.hgetBuffer(received, receivedId);
   if (!before) return;
   const message = JSON.parse(store.vault.open(before, 'received', place).toString()) as ReceivedMessage;
   if (!message.content || !('media' in message.content)) return;
   message.content.media.directPath = directPath;
   const after = store.vault.seal(JSON.stringify(message), 'received', place);
-  await replaceSealed(store, { value: received, field: platformId, before, after });
+  await replaceSealed(store, { value: received, field: receivedId, before, after });
 }
 
 /** Forgets all messages of these writers. Answers how many, and how many more cannot be decrypted. Safe to repeat. */
@@ -154,15 +189,15 @@ export async function forgetReceivedFrom(
   let [forgotten, unreadable, cursor] = [0, 0, '0'];
   do {
     const [next, found] = await store.redis.hscanBuffer(keys.received, cursor, 'COUNT', SCANNED_AT_ONCE);
-    const platformIds: string[] = [];
+    const receivedIds: string[] = [];
     for (let i = 0; i + 1 < found.length; i += 2) {
-      const platformId = found[i]!.toString();
-      const writer = writerOf(store, `${keys.received}/${platformId}`, found[i + 1]!);
+      const receivedId = found[i]!.toString();
+      const writer = writerOf(store, placeOf(keys.received, receivedId), found[i + 1]!);
       if (!writer) unreadable += 1;
-      else if (isOne(writer)) platformIds.push(platformId);
+      else if (isOne(writer)) receivedIds.push(receivedId);
     }
-    if (platformIds.length > 0) await forgetStep(store, { ...keys, entryBytes: ENTRY_BYTES, platformIds });
-    forgotten += platformIds.length;
+    if (receivedIds.length > 0) await forgetStep(store, { ...keys, entryBytes: ENTRY_BYTES, receivedIds });
+    forgotten += receivedIds.length;
     cursor = next.toString();
   } while (cursor !== '0');
   return { forgotten, unreadable };
@@ -175,6 +210,9 @@ function writerOf(store: Store, place: string, sealed: Buffer): Pick<ReceivedMes
     return undefined;
   }
 }
+
+/** Of a sealed message. */
+const placeOf = (received: string, receivedId: string) => `${received}/${receivedId}`;
 
 function keysOf(store: Store, address: DeviceAddress) {
   const { received, receivedTimes, receivedBytes } = deviceKeys(store.space, address);

@@ -8,11 +8,11 @@ if not kept then
   kept = 0
   for _, id in ipairs(redis.call('HKEYS', received_key)) do kept = kept + bytes_of(id) end
 end
--- Phones choose their ids: a second message under one takes the place of none.
-local is_new = redis.call('HSETNX', received_key, platform_id, sealed)
+-- A second message under one takes the place of none.
+local is_new = redis.call('HSETNX', received_key, received_id, sealed)
 if is_new == 1 then
-  redis.call('ZADD', received_times_key, now_ms, platform_id)
-  kept = kept + bytes_of(platform_id)
+  redis.call('ZADD', received_times_key, now_ms, received_id)
+  kept = kept + bytes_of(received_id)
 end
 local function forget(id)
   kept = kept - bytes_of(id)
@@ -22,7 +22,7 @@ end
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', received_times_key, '-inf', now_ms - retention_ms, 'LIMIT', 0, 100)) do forget(id) end
 if kept > tonumber(most_bytes) then
   for _, id in ipairs(redis.call('ZRANGE', received_times_key, 0, 999)) do
-    if kept <= tonumber(most_bytes) or id == platform_id then break end
+    if kept <= tonumber(most_bytes) or id == received_id then break end
     forget(id)
   end
 end
@@ -31,6 +31,6 @@ redis.call('PEXPIRE', received_key, retention_ms)
 redis.call('PEXPIRE', received_times_key, retention_ms)
 if is_new == 1 and wants_events() then
   local device = string.match(received_key, '/([^:/]+):received$')
-  add_to_outbox(device, struct.pack('>B', PART_RECEIVED) .. short(platform_id))
+  add_to_outbox(device, struct.pack('>B', PART_RECEIVED) .. short(received_id))
 end
 return { is_new, math.max(kept, 0) }

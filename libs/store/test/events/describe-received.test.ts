@@ -20,8 +20,8 @@ const FILE = {
 
 describe('what a person wrote, as events tell it', () => {
   const { space, ownership, address } = useOwnedDevice();
-  const describe = (platformId: string, arrivedAtMs = Date.now()) =>
-    describeReceived(space.store, address, { platformId, arrivedAtMs });
+  const describe = async (receivedId: string, arrivedAtMs = Date.now()) =>
+    (await describeReceived(space.store, address, { receivedId, arrivedAtMs })).data;
   const tell = async (message: Partial<ReceivedMessage>) => {
     const whole = { platformId: 'A1', jid: JID, text: '', ...message };
     await recordReceived(space.store, ownership, { message: whole, nowMs: Date.now() });
@@ -147,9 +147,11 @@ describe('what a person wrote, as events tell it', () => {
     const keys = [{ id: 'another', key: Buffer.alloc(32, 9) }];
     const store = { ...space.store, vault: createVault({ credentials: keys, contents: keys }) };
     const at = (arrivedAtMs: number) =>
-      describeReceived(store, address, { platformId: 'A1', arrivedAtMs }).catch((thrown: unknown) => thrown);
+      describeReceived(store, address, { receivedId: 'A1', arrivedAtMs }).catch((thrown: unknown) => thrown);
     expect(await at(Date.now() - HOUR_MS + 60_000)).to.be.instanceOf(UnknownKeyError);
-    expect(await at(Date.now() - HOUR_MS)).to.deep.include({ from: null, content: { type: 'text', text: null } });
+    expect(await at(Date.now() - HOUR_MS))
+      .to.have.property('data')
+      .that.deep.includes({ from: null, content: { type: 'text', text: null } });
     await space.store.redis.hset(deviceKeys(space.store.space, address).received, 'A1', 'broken');
     expect(await at(0), 'is no question of the key')
       .to.be.instanceOf(Error)

@@ -50,7 +50,7 @@ describe('events on a full Redis', () => {
     }
     const statuses = [...recipients.values()].map(({ status }) => status);
     expect(new Set(statuses)).to.deep.equal(new Set(['read', 'sent', 'cancelled', 'expired']));
-    const { text } = (await readReceived(store, ADDRESS, { platformId: 'WROTE', nowMs: Date.now() }))!;
+    const { text } = (await readReceived(store, ADDRESS, { receivedId: 'WROTE', nowMs: Date.now() }))!;
     const events = told.map(({ event }) => event).filter(({ type }) => type !== 'messages.updated');
     const findings: string[] = [];
     const toBeTold = { recipients, finished, written: new Map([['WROTE', text]]) };

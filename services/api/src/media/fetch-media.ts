@@ -19,6 +19,7 @@ export type MediaCall = Pick<Call<unknown, unknown>, 'signal' | 'logger'>;
 /** A message with a file, and where it was received. */
 export interface MediaMessage {
   address: DeviceAddress;
+  receivedId: string;
   message: ReceivedMessage;
   content: Extract<InboundContent, { media: InboundMedia }>;
 }
@@ -74,10 +75,10 @@ async function ask(
 /** Where the account's phone has uploaded it again. */
 async function askPhone(deps: MediaDeps, { signal }: MediaCall, found: MediaMessage): Promise<InboundMedia> {
   const { store, clock, waits } = deps;
-  const { address, message, content } = found;
+  const { address, receivedId, message, content } = found;
   const { platformId, jid } = message;
   // The phone of another account knows nothing of it.
-  if (!(await readReceived(store, address, { platformId, nowMs: clock.nowMs() }))) throw new ApiError('media_gone');
+  if (!(await readReceived(store, address, { receivedId, nowMs: clock.nowMs() }))) throw new ApiError('media_gone');
   const parts = await askAndWait(deps, address, {
     question: { kind: 'file', platformId, jid, mediaKey: content.media.mediaKey },
     ...{ parts: 1, timeoutMs: waits.contactsMs, signal },
@@ -86,6 +87,6 @@ async function askPhone(deps: MediaDeps, { signal }: MediaCall, found: MediaMess
   if (!answer) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
   const { directPath } = answer;
   if (directPath === null || !PATH.test(directPath)) throw new ApiError('media_gone');
-  await keepMediaPath(store, address, { platformId, directPath });
+  await keepMediaPath(store, address, { receivedId, directPath });
   return { ...content.media, directPath };
 }

@@ -66,10 +66,11 @@ async function findMedia(
   const device = parsed && (await findDeviceByShortId(store, workspace, parsed.shortDeviceId));
   if (device === undefined || (token.device !== undefined && token.device !== device)) throw new ApiError('not_found');
   const address = { workspace, device };
-  const message = await readInbound(store, address, { platformId: parsed!.platformId, nowMs: clock.nowMs() });
+  const { receivedId } = parsed!;
+  const message = await readInbound(store, address, { receivedId, nowMs: clock.nowMs() });
   const content = message?.content;
   if (!message || !content || !('media' in content)) throw new ApiError('not_found');
-  return { address, message, content };
+  return { address, receivedId, message, content };
 }
 
 /** A browser keeps it, and shows nothing of it as a page of ours. */

@@ -1,4 +1,5 @@
 import { contentOfPart, type Quoted, type ReadyContent, type Reply } from '@gateway/contracts/content/message-content';
+import { platformIdOf } from '@gateway/contracts/content/received-id';
 import type { DeviceAddress, SendTag } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
@@ -27,7 +28,7 @@ export async function loadQuotes(deps: QuoteDeps, reply: Reply | undefined): Pro
     ...(from !== undefined && { from }),
     ...(content && { content }),
   });
-  if (reply.kind === 'received') return () => quote(reply.platformId, reply.from);
+  if (reply.kind === 'received') return () => quote(platformIdOf(reply.platformId), reply.from);
   const { tag, part } = reply;
   const ownId = (recipient: number) => quote(deps.ids.make({ tag, recipient, part }));
   if (reply.recipient !== undefined) {
@@ -56,7 +57,7 @@ export async function readOwnMessage(
 async function contentOf(deps: QuoteDeps, reply: Reply): Promise<ReadyContent | undefined> {
   if (reply.kind === 'own') return readOwnMessage(deps, reply);
   const received = await readReceived(deps.store, deps.address, {
-    platformId: reply.platformId,
+    receivedId: reply.platformId,
     nowMs: systemClock.nowMs(),
   });
   return received && { kind: 'text', text: received.text };

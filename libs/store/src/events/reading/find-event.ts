@@ -129,8 +129,8 @@ async function planSearch(store: Store, workspace: Workspace, parts: EventIdPart
       isOf(entry, { device, tag }) ? offsetOf(entry, ({ kind }) => firstIf(kind === 'finished')) : undefined;
     return send?.state === 'closed' ? { ...at(await readEndMs(store, address, send)), offsetIn } : undefined;
   }
-  const arrivedAtMs = await readArrival(store, address, parts.platformId);
-  const isIt = (part: EventPart) => part.kind === 'received' && part.platformId === parts.platformId;
+  const arrivedAtMs = await readArrival(store, address, parts.receivedId);
+  const isIt = (part: EventPart) => part.kind === 'received' && part.receivedId === parts.receivedId;
   const offsetIn = (entry: LoggedEntry) =>
     entry.device === device && entry.tag === undefined ? offsetOf(entry, (part) => firstIf(isIt(part))) : undefined;
   return arrivedAtMs === undefined ? undefined : { ...at(arrivedAtMs), offsetIn };
