@@ -12,7 +12,7 @@ describe('the account of what a chaos run told', () => {
       [recipientKey('w', 0), { to: '4', status: 'queued' }],
     ]),
     finished: new Set(['m', 'o']),
-    written: new Map([['3A', 'hello']]),
+    written: [{ from: '5', platformId: '3A', text: 'hello' }],
   };
   const event = (type: string, data: object, id = `${type} ${JSON.stringify(data)}`) =>
     ({ id, type, version: 1, timestamp: '', device: 'd', data }) as GatewayEvent;
@@ -22,7 +22,7 @@ describe('the account of what a chaos run told', () => {
   const [sent, read] = [row('m', 0, '1', 'sent'), row('m', 0, '1', 'read')];
   const ended = (messageId: string) => event('send.finished', { messageId }, `evt_${messageId}_finished`);
   const received = (platformMessageId: string, text: string) =>
-    event('message.received', { platformMessageId, content: { type: 'text', text } });
+    event('message.received', { platformMessageId, from: '5', content: { type: 'text', text } });
   const story = [
     event('messages.updated', { changes: [sent, row('m', 1, '2', 'failed')] }),
     event('otp.sent', row('o', 0, '3', 'sent')),
@@ -66,6 +66,80 @@ describe('the account of what a chaos run told', () => {
     const toAnother = event('message.read', { ...read, to: '9' });
     expect(wrongIn([...without(3), toAnother])).to.include({ invented: 1 });
     expect(wrongIn([...without(5), received('3A', 'another text')])).to.include({ invented: 1 });
+  });
+
+  describe('of people', () => {
+    const words = ['hello', 'stop', 'Stop!', 'start'];
+    const written = words.map((text, i) => ({ from: '5', platformId: `T${i}`, text }));
+    written.push({ from: '6', platformId: 'T0', text: 'hello' });
+    const people = { recipients: new Map(), finished: new Set<string>(), written };
+    const messages = written.map(({ from, platformId, text }) =>
+      event('message.received', { from, platformMessageId: platformId, content: { text } }),
+    );
+    const wish = (type: string, n: number, phone = '5') => event(type, { phones: [phone] }, `w${n}`);
+    const wishes = [wish('optout.added', 1), wish('optout.removed', 2)];
+    const wrongOf = (...events: GatewayEvent[]) => accountForEvents(people, events);
+    const fine = { told: 5, lost: 0, invented: 0, disordered: 0, duplicates: 0 };
+
+    it('finds nothing wrong where all is told that they wrote and want', () => {
+      expect(wrongOf(...messages, ...wishes)).to.deep.equal(fine);
+      const [first, ...rest] = messages;
+      expect(wrongOf(messages.at(-1)!, first!, ...wishes, ...rest.slice(0, -1)), 'each in their order').to.deep.equal(
+        fine,
+      );
+      expect(accountForEvents({ ...people, types: ['message.received'] }, messages)).to.deep.equal(fine);
+    });
+
+    it('finds what is not told of one, also under an id that another one has', () => {
+      for (const left of [0, 4]) {
+        expect(wrongOf(...messages.filter((_, i) => i !== left), ...wishes)).to.deep.equal({
+          ...fine,
+          told: 4,
+          lost: 1,
+        });
+      }
+      expect(wrongOf(...messages, wishes[0]!)).to.deep.equal({ ...fine, lost: 1 });
+      expect(wrongOf(...messages)).to.deep.equal({ ...fine, lost: 2 });
+    });
+
+    it('finds another order, repeats and inventions', () => {
+      const [first, second, ...rest] = messages;
+      expect(wrongOf(second!, first!, ...rest, ...wishes)).to.deep.equal({ ...fine, disordered: 1 });
+      expect(wrongOf(...messages, wishes[1]!, wishes[0]!)).to.deep.equal({ ...fine, disordered: 2 });
+      expect(wrongOf(...messages, ...wishes, wishes[1]!)).to.deep.equal({ ...fine, duplicates: 1 });
+      expect(wrongOf(...messages, ...wishes, wish('optout.added', 3))).to.deep.equal({ ...fine, invented: 1 });
+      expect(wrongOf(...messages, ...wishes, wish('optout.added', 3, '6'))).to.deep.equal({ ...fine, invented: 1 });
+    });
+  });
+
+  describe('of devices', () => {
+    const devices = new Map([
+      ['d', 'connected'],
+      ['quiet', 'connected'],
+    ]);
+    const none = { recipients: new Map(), finished: new Set<string>(), written: [], devices };
+    const fine = { told: 0, lost: 0, invented: 0, disordered: 0, duplicates: 0 };
+    let n = 0;
+    const state = (type: string, data: object) => event(`device.${type}`, data, `s${++n}`);
+    const connected = () => state('connected', { status: 'connected', phone: '5', since: String(n) });
+    const interrupted = (reason = 'network') => state('interrupted', { status: 'connecting', reason, notBefore: n });
+    const restricted = () => state('restricted', { kind: 'new_chat_cap', until: String(n) });
+    const wrongOf = (...events: GatewayEvent[]) => accountForEvents(none, events);
+
+    it('finds nothing wrong where each one is another, and the last is how they stand', () => {
+      const told = [interrupted(), interrupted('replaced'), connected(), restricted(), state('unrestricted', {})];
+      expect(wrongOf(...told, restricted())).to.deep.equal(fine);
+      expect(wrongOf(connected(), restricted(), interrupted(), connected())).to.deep.equal(fine);
+    });
+
+    it('finds a last state that is not told, and one that is told of a device that has it', () => {
+      expect(wrongOf(interrupted())).to.deep.equal({ ...fine, lost: 1 });
+      expect(accountForEvents({ ...none, types: [] }, [interrupted()])).to.deep.equal(fine);
+      expect(wrongOf(connected(), connected())).to.deep.equal({ ...fine, invented: 1 });
+      expect(wrongOf(restricted(), connected(), restricted())).to.deep.equal({ ...fine, invented: 1 });
+      const twice = connected();
+      expect(wrongOf(twice, twice)).to.deep.equal({ ...fine, duplicates: 1 });
+    });
   });
 
   it('is right only if all of it is', () => {

@@ -69,7 +69,8 @@ describe('events, where everything dies at its worst moments', () => {
     const text = `a person writes ${sends.length}`;
     const path = `${simulator.adminUrl}/admin/phones/${to[0]}/messages`;
     const written = await fetch(path, { method: 'POST', body: JSON.stringify({ to: ACCOUNT, text }) });
-    audience.written.set(((await written.json()) as { id: string }).id, text);
+    const { id: platformId } = (await written.json()) as { id: string };
+    audience.written.push({ from: to[0]!, platformId, text });
     return body.messageId;
   }
   async function expectAllTold(): Promise<void> {

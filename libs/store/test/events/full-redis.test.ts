@@ -50,10 +50,13 @@ describe('events on a full Redis', () => {
     }
     const statuses = [...recipients.values()].map(({ status }) => status);
     expect(new Set(statuses)).to.deep.equal(new Set(['read', 'sent', 'cancelled', 'expired']));
-    const { text } = (await readReceived(store, ADDRESS, { receivedId: 'WROTE', nowMs: Date.now() }))!;
+    const { text, phone: from = '' } = (await readReceived(store, ADDRESS, {
+      receivedId: 'WROTE',
+      nowMs: Date.now(),
+    }))!;
     const events = told.map(({ event }) => event).filter(({ type }) => type !== 'messages.updated');
     const findings: string[] = [];
-    const toBeTold = { recipients, finished, written: new Map([['WROTE', text]]) };
+    const toBeTold = { recipients, finished, written: [{ from, platformId: 'WROTE', text }] };
     accountForEvents(toBeTold, events, (finding, what) => findings.push(`${finding} ${JSON.stringify(what)}`));
     expect(findings).to.deep.equal([]);
     const together = told.filter(({ event }) => event.type === 'messages.updated');

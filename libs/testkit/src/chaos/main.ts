@@ -40,10 +40,11 @@ const result = await runChaos({
   say: (line) => console.log(`${Math.round((performance.now() - begin) / 1_000)} s: ${line}`),
   signal: stop.signal,
 }).catch(() => end(`FAILED; repeat it with --seed ${values.seed}`, 1));
-const { shown, failed, expired, lost, duplicates, kills, spared, keepsPromises, events } = result;
+const { shown, failed, expired, lost, duplicates, eventsKills, spared, keepsPromises, events } = result;
 const isWhole = shown + failed + expired === result.recipients;
 const keeps = isWhole && isKept(result);
-const isProof = kills > 0 && spared.length === 0 && events.told > 0 && shown >= result.recipients * 0.95;
+const isHurt = eventsKills > 0 && events.consumerKills > 0 && events.repeats > 0 && spared.length === 0;
+const isProof = isHurt && events.told > 0 && shown >= result.recipients * 0.95;
 const passed = (keeps || !keepsPromises) && isProof;
 if (!values.json) console.log(verdict());
 await end(JSON.stringify(result), passed ? 0 : 1);

@@ -9,6 +9,8 @@ import type { RedisOfRun } from './redis/redis-of-run.js';
 export interface Mischief {
   /** Processes killed, Redis included. */
   kills: number;
+  /** Of these, such that bring events. */
+  eventsKills: number;
   /** Everything else that was done to the gateway. */
   faults: number;
 }
@@ -68,7 +70,7 @@ const LATE_ANSWERS = 4;
  * are on.
  */
 export async function makeMischief(world: World, stop: AbortSignal): Promise<Mischief> {
-  const done: Mischief = { kills: 0, faults: 0 };
+  const done: Mischief = { kills: 0, eventsKills: 0, faults: 0 };
   const running: Promise<void>[] = [];
   const takeBreath = () => pause(world.random.between(300, 1_800) * world.slowness, stop);
   const { counters } = world.simulator.network;
@@ -79,12 +81,15 @@ export async function makeMischief(world: World, stop: AbortSignal): Promise<Mis
   };
   const begin = (harm: Promise<void>) => running.push(harm.catch(world.fail));
   await takeBreath();
-  begin(killSender(world, done));
-  while (!stop.aborted) {
+  for (const service of KILLED_FIRST) {
+    begin(killOne(world, done, service));
     await takeBreath();
+  }
+  while (!stop.aborted) {
     await waitWhile(mustWait, stop);
     if (stop.aborted) break;
     begin(doHarm(world, done));
+    await takeBreath();
   }
   await Promise.all(running);
   return done;
@@ -94,9 +99,11 @@ const SENDER_SHARE = 0.6;
 const EVENTS_SHARE = 0.2;
 const KINDS = ['kill', 'kill', 'stop', 'freeze', 'network', 'network', 'network', 'cut', 'lock'] as const;
 
-/** What every run begins with: without a kill it would prove nothing. */
-function killSender(world: World, done: Mischief): Promise<void> {
-  const victim = world.random.pick(world.fleet.idle().filter(({ service }) => service === 'sender'));
+/** What every run begins with: without these it would prove nothing. */
+const KILLED_FIRST = ['sender', 'events'] as const;
+
+function killOne(world: World, done: Mischief, wanted: (typeof KILLED_FIRST)[number]): Promise<void> {
+  const victim = world.random.pick(world.fleet.idle().filter(({ service }) => service === wanted));
   return hurtProcess(world, done, { kind: 'kill', victim, ms: 0 });
 }
 
@@ -145,6 +152,7 @@ async function hurtProcess(
   { kind, victim, ms }: { kind: 'kill' | 'stop' | 'freeze'; victim: Place; ms: number },
 ): Promise<void> {
   done[kind === 'kill' ? 'kills' : 'faults']++;
+  if (kind === 'kill' && victim.service === 'events') done.eventsKills++;
   say(`${kind} ${victim.service} ${victim.running.pid}${kind === 'freeze' ? ` for ${ms} ms` : ''}`);
   if (kind === 'freeze') return fleet.freeze(victim, ms);
   return kind === 'kill' ? fleet.kill(victim) : fleet.stop(victim);

@@ -135,6 +135,7 @@ const NOTHING = {
   duplicates: 0,
   forgotten: 0,
   kills: 0,
+  eventsKills: 0,
   faults: 0,
 };
 

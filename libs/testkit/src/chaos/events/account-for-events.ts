@@ -1,5 +1,13 @@
-import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { type ChangeData, EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
+import { readWish } from '@gateway/contracts/people/opt-outs';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
+
+/** What a person wrote, under the id that their phone gave it: two people may have the same. */
+export interface Written {
+  from: string;
+  platformId: string;
+  text: string;
+}
 
 /** What there is to be told, as Redis and the phones have it. */
 export interface ToBeTold {
@@ -7,18 +15,22 @@ export interface ToBeTold {
   recipients: ReadonlyMap<string, { to: string; status: string }>;
   /** Sends with nothing left to do. */
   finished: ReadonlySet<string>;
-  /** What people wrote, by the id that their phones gave it. */
-  written: ReadonlyMap<string, string>;
+  /** In the order in which people wrote it. Each writes to one device. */
+  written: readonly Written[];
+  /** How devices stand, by their names. */
+  devices?: ReadonlyMap<string, string>;
+  /** Types that are asked for. Default: all. */
+  types?: readonly string[];
 }
 
 export interface EventsAccount {
   /** Changes, ends of sends and messages of people that were told, each counted once. */
   told: number;
-  /** Never told: how a recipient stands, that a send has ended, what a person wrote, or what an `events.gap` stands for. */
+  /** Never told: how a recipient or a device stands, that a send has ended, what a person wrote or wants, or what an `events.gap` stands for. */
   lost: number;
-  /** Told, and not so. */
+  /** Told, and not so; or told of a device that is as it was. */
   invented: number;
-  /** A recipient of whom an earlier status was told after a later one. */
+  /** A recipient, or a person, of whom what was earlier was told after what was later. */
   disordered: number;
   /** Told more than once to one who keeps no ids. */
   duplicates: number;
@@ -33,7 +45,7 @@ const RANKS: readonly string[] = RECIPIENT_STATUSES;
  * @param onWrong is called for each finding.
  */
 export function accountForEvents(
-  { recipients, finished, written }: ToBeTold,
+  { recipients, finished, written, devices = new Map(), types = EVENT_TYPES }: ToBeTold,
   events: readonly GatewayEvent[],
   onWrong: (finding: string, what: unknown) => void = () => {},
 ): EventsAccount {
@@ -43,11 +55,17 @@ export function accountForEvents(
     onWrong(finding, what);
   };
   const seen = new Set<string>();
-  const isNew = (id: string): boolean => {
+  const isFirst = (id: string): boolean => {
     if (seen.has(id)) wrong('duplicates', id);
-    else account.told++;
     return !seen.has(id) && seen.add(id) !== undefined;
   };
+  const isNew = (id: string): boolean => {
+    const isIt = isFirst(id);
+    if (isIt) account.told++;
+    return isIt;
+  };
+  const talk = new Talk(written, wrong);
+  const states = new Map<string, { status: unknown; all: string }>();
   const last = new Map<string, string>();
   const hear = (row: ChangeData) => {
     if (!isNew(row.id)) return;
@@ -64,9 +82,15 @@ export function accountForEvents(
     if (event.type === 'send.finished' && isNew(event.id) && !finished.has(String(event.data.messageId))) {
       wrong('invented', event);
     }
-    if (event.type !== 'message.received' || !isNew(event.id)) continue;
-    const { platformMessageId, content } = event.data as { platformMessageId: string; content: { text: string } };
-    if (written.get(platformMessageId) !== content.text) wrong('invented', event);
+    if (event.type === 'message.received' && isNew(event.id)) talk.hear(event);
+    if (event.type.startsWith('optout.') && isFirst(event.id)) talk.hearWish(event);
+    if (!STATES.test(event.type) || !isFirst(event.id)) continue;
+    // When it began, and how long it will be: no other state for that.
+    const { since: _, until: __, notBefore: ___, ...state } = event.data;
+    const key = stateKey(event.device!, /restricted$/.test(event.type));
+    const all = `${event.type} ${JSON.stringify(state)}`;
+    if (states.get(key)?.all === all) wrong('invented', { before: all, event });
+    states.set(key, { status: state.status, all });
   }
   for (const [key, { status }] of recipients) {
     if (status !== 'queued' && last.get(key) !== status) wrong('lost', { key, status, told: last.get(key) });
@@ -74,9 +98,90 @@ export function accountForEvents(
   for (const messageId of finished) {
     if (!seen.has(`evt_${messageId}_finished`)) wrong('lost', { finished: messageId });
   }
-  const heard = new Set(events.map(({ data }) => data.platformMessageId));
-  for (const id of written.keys()) if (!heard.has(id)) wrong('lost', { written: id });
+  talk.end(types.includes('optout.added'));
+  for (const [device, status] of types.includes('device.connected') ? devices : []) {
+    const told = states.get(stateKey(device, false));
+    if (told && told.status !== status) wrong('lost', { device, status, told });
+  }
   return account;
+}
+
+const STATES = /^device\.(connected|interrupted|disconnected|restricted|unrestricted)$/;
+
+/** A device is connected or not, and beside that restricted or not. */
+const stateKey = (device: string, isRestriction: boolean) => `${device} ${isRestriction}`;
+
+type Wish = 'optout.added' | 'optout.removed';
+
+/** What people write, and what comes of it. */
+class Talk {
+  readonly #places: ReadonlyMap<string, number>;
+  readonly #heard = new Set<number>();
+  /** By writer. */
+  readonly #last = new Map<string, number>();
+  readonly #wishes = new Map<string, Wish[]>();
+
+  constructor(
+    private readonly written: readonly Written[],
+    private readonly wrong: (finding: Exclude<keyof EventsAccount, 'told'>, what: unknown) => void,
+  ) {
+    this.#places = new Map(written.map(({ from, platformId }, i) => [`${from} ${platformId}`, i]));
+  }
+
+  hear(event: GatewayEvent): void {
+    const {
+      from,
+      platformMessageId: id,
+      content,
+    } = event.data as Record<'from' | 'platformMessageId', string> & {
+      content: { text: string };
+    };
+    const place = this.#places.get(`${from} ${id}`);
+    if (place === undefined || this.written[place]!.text !== content.text) {
+      this.wrong('invented', event);
+      return;
+    }
+    const before = this.#last.get(from);
+    if (before !== undefined && before >= place) this.wrong('disordered', { before: this.written[before], event });
+    this.#last.set(from, place);
+    this.#heard.add(place);
+  }
+
+  hearWish(event: GatewayEvent): void {
+    for (const phone of event.data.phones as string[]) listOf(this.#wishes, phone).push(event.type as Wish);
+  }
+
+  end(hearsWishes: boolean): void {
+    for (const [place, one] of this.written.entries()) if (!this.#heard.has(place)) this.wrong('lost', one);
+    if (!hearsWishes) return;
+    const wanted = wishesIn(this.written);
+    for (const phone of new Set([...wanted.keys(), ...this.#wishes.keys()])) {
+      const [expected, told] = [wanted.get(phone) ?? [], this.#wishes.get(phone) ?? []];
+      for (let i = 0; i < Math.max(expected.length, told.length); i++) {
+        if (told[i] === expected[i]) continue;
+        const finding = told[i] === undefined ? 'lost' : expected[i] === undefined ? 'invented' : 'disordered';
+        this.wrong(finding, { phone, told: told[i], expected: expected[i], i });
+      }
+    }
+  }
+}
+
+/** What changes by what people write, in their order. */
+function wishesIn(written: readonly Written[]): Map<string, Wish[]> {
+  const wishes = new Map<string, Wish[]>();
+  for (const { from, text } of written) {
+    const wish = readWish(text);
+    const isOut = wishes.get(from)?.at(-1) === 'optout.added';
+    if (wish === undefined || (wish === 'stop') === isOut) continue;
+    listOf(wishes, from).push(isOut ? 'optout.removed' : 'optout.added');
+  }
+  return wishes;
+}
+
+function listOf<V>(lists: Map<string, V[]>, key: string): V[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
 }
 
 /** Of one, or of several, recipients. */

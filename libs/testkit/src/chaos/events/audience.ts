@@ -1,6 +1,8 @@
+import { DEFAULT_TYPES } from '@gateway/contracts/events/events';
 import { WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { listParked } from '@gateway/store/webhooks/delivering/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
@@ -8,7 +10,13 @@ import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { postUntilAnswered } from '../client.js';
 import { Random } from '../random.js';
 import type { Line, PromisedSend } from '../take-account.js';
-import { accountForEvents, type EventsAccount, recipientKey, type ToBeTold } from './account-for-events.js';
+import {
+  accountForEvents,
+  type EventsAccount,
+  recipientKey,
+  type ToBeTold,
+  type Written,
+} from './account-for-events.js';
 import { Consumer, TYPES_ALONE } from './consumer.js';
 import { Receiver, type ReceiverKind } from './receiver.js';
 
@@ -51,7 +59,7 @@ const APART = { types: TYPES_ALONE, concurrency: 10 };
 /** All who want the events of a run: endpoints of every kind, and two who read over the API. */
 export class Audience {
   /** What people wrote. */
-  readonly written = new Map<string, string>();
+  readonly written: Written[] = [];
   /** While the account is taken: what they were not told yet, all together. */
   missing = Number.POSITIVE_INFINITY;
 
@@ -140,7 +148,7 @@ export class Audience {
     return {
       ...total,
       lost: total.lost + this.consumers.reduce((all, { gone }) => all + gone, 0),
-      ...{ written: this.written.size, requests: count('requests'), repeats: count('repeats') },
+      ...{ written: this.written.length, requests: count('requests'), repeats: count('repeats') },
       altered: count('altered'),
       putAside,
       consumerKills: this.consumers.reduce((all, { kills }) => all + kills, 0),
@@ -154,7 +162,7 @@ export class Audience {
       name: kind,
       told: () =>
         accountForEvents(
-          toBeTold,
+          { ...toBeTold, types: kind === 'apart' || kind === 'stream' ? TYPES_ALONE : DEFAULT_TYPES },
           events,
           sayFirst((finding) => say(`${kind}: ${finding}`)),
         ),
@@ -176,7 +184,7 @@ function sayFirst(say: (line: string) => void): (finding: string, what: unknown)
 export async function readToBeTold(
   store: Store,
   sends: readonly { line: Pick<Line, 'address'>; messageId: string; to: readonly string[] }[],
-  written: ReadonlyMap<string, string>,
+  written: readonly Written[],
 ): Promise<ToBeTold> {
   const recipients = new Map<string, { to: string; status: string }>();
   const finished = new Set<string>();
@@ -189,7 +197,12 @@ export async function readToBeTold(
       recipients.set(recipientKey(messageId, index), { to: number, status });
     }
   }
-  return { recipients, finished, written };
+  const devices = new Map<string, string>();
+  for (const { address } of sends.map(({ line }) => line)) {
+    const { observed } = await readDeviceState(store, address);
+    devices.set(address.device, observed?.status ?? 'disconnected');
+  }
+  return { recipients, finished, written, devices };
 }
 
 function sum(accounts: readonly EventsAccount[]): EventsAccount {

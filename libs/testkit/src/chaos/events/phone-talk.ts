@@ -2,24 +2,31 @@ import { sleep } from '@gateway/runtime/clock';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import { makeNumbers } from '../../phones.js';
 import { askSimulator } from '../ask-simulator.js';
+import type { Written } from './account-for-events.js';
 
-const PEOPLE = makeNumbers(40, 900_000);
+/** Few, so that the next message of one comes while the last one is on its way. */
+const PEOPLE = makeNumbers(10, 900_000);
+/** What each wants, every fourth time. */
+const WISHES: Readonly<Record<number, string>> = { 1: 'stop', 3: 'start' };
 const EVERY_MS = 300;
 
 /**
- * People write to the accounts in turn until they are stopped.
- * @param written gets each text, by the id that its phone gave it.
+ * People write in turn until they are stopped, each to one account; now and then that they want no more messages, or messages again. All
+ * of their phones count their messages alike.
+ * @param written gets each of them.
  */
 export async function writeFromPhones(
   simulator: Simulator,
-  { accounts, written }: { accounts: readonly string[]; written: Map<string, string> },
+  { accounts, written }: { accounts: readonly string[]; written: Written[] },
   stop: AbortSignal,
 ): Promise<void> {
-  for (let i = written.size; !stop.aborted; i++) {
-    const [id, text] = [`TALK${i}`, `a person writes ${i}`];
-    written.set(id, text);
-    const body = { id, to: accounts[i % accounts.length], text };
-    await askSimulator(simulator, `phones/${PEOPLE[i % PEOPLE.length]}/messages`, { method: 'POST', body });
+  for (let i = written.length; !stop.aborted; i++) {
+    const [person, round] = [i % PEOPLE.length, Math.floor(i / PEOPLE.length)];
+    const [from, platformId] = [PEOPLE[person]!, `TALK${round}`];
+    const text = WISHES[round % 4] ?? `a person writes ${i}`;
+    written.push({ from, platformId, text });
+    const body = { id: platformId, to: accounts[person % accounts.length], text };
+    await askSimulator(simulator, `phones/${from}/messages`, { method: 'POST', body });
     await sleep(EVERY_MS, stop).catch(() => {});
   }
 }

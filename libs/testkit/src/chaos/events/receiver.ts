@@ -7,7 +7,7 @@ import type { Random } from '../random.js';
 
 /**
  * `honest` takes all. `flaky` refuses every third request, drops connections, and answers some when no one listens any more.
- * `picky` refuses all that names one recipient. `apart` asks for each recipient alone, in several requests at a time, which it answers in
+ * `picky` refuses all that names one recipient, or what one person wrote. `apart` asks for each recipient alone, in several requests at a time, which it answers in
  * another order than they came; it drops few. `dead` passes its test and takes nothing after that.
  */
 export const RECEIVER_KINDS = ['honest', 'flaky', 'picky', 'apart', 'dead'] as const;
@@ -35,8 +35,8 @@ export class Receiver {
   altered = 0;
   readonly #bodies = new Map<string, string>();
   readonly #taken = new Set<string>();
-  /** The first recipient that a `picky` one hears of. */
-  #disliked: string | undefined;
+  /** The first recipient, and the first writer, that a `picky` one hears of. */
+  readonly #disliked: Partial<Record<'to' | 'from', string>> = {};
   #failures = 0;
   #isHealed = false;
 
@@ -97,8 +97,11 @@ export class Receiver {
 
   #choose(body: string): Answer {
     if (this.kind === 'picky' && !this.#isHealed) {
-      this.#disliked ??= /"to":"\d+"/.exec(body)?.[0];
-      return this.#disliked !== undefined && body.includes(this.#disliked) ? 'dislike' : 'take';
+      for (const who of ['to', 'from'] as const) {
+        const named = new RegExp(`"${who}":"\\d+"`).exec(body)?.[0];
+        if (named) this.#disliked[who] ??= named;
+      }
+      return Object.values(this.#disliked).some((disliked) => body.includes(disliked)) ? 'dislike' : 'take';
     }
     if (this.kind === 'apart') return !this.#isHealed && this.random.next() < DROPPED_APART ? 'drop' : 'take';
     if (this.kind === 'dead') return this.random.next() < 0.5 ? 'refuse' : 'drop';
