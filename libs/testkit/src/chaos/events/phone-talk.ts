@@ -8,7 +8,7 @@ import type { Written } from './account-for-events.js';
 const PEOPLE = makeNumbers(10, 900_000);
 /** What each wants, every fourth time. */
 const WISHES: Readonly<Record<number, string>> = { 1: 'stop', 3: 'start' };
-const EVERY_MS = 300;
+const EVERY_MS = 100;
 
 /**
  * People write in turn until they are stopped, each to one account; now and then that they want no more messages, or messages again. All
