@@ -15,7 +15,7 @@ export interface ToBeTold {
   recipients: ReadonlyMap<string, { to: string; status: string }>;
   /** Sends with nothing left to do. */
   finished: ReadonlySet<string>;
-  /** In the order in which people wrote it. Each writes to one device. */
+  /** In the order in which people wrote it. */
   written: readonly Written[];
   /** How devices stand, by their names. */
   devices?: ReadonlyMap<string, string>;
@@ -28,9 +28,9 @@ export interface EventsAccount {
   told: number;
   /** Never told: how a recipient or a device stands, that a send has ended, what a person wrote or wants, or what an `events.gap` stands for. */
   lost: number;
-  /** Told, and not so; or told of a device that is as it was. */
+  /** Told, and not so; or told of a device, or a person, that is as it was. */
   invented: number;
-  /** A recipient, or a person, of whom what was earlier was told after what was later. */
+  /** A recipient of whom an earlier status was told after a later one; or a person of whom what came later was told first. */
   disordered: number;
   /** Told more than once to one who keeps no ids. */
   duplicates: number;
@@ -113,75 +113,62 @@ const stateKey = (device: string, isRestriction: boolean) => `${device} ${isRest
 
 type Wish = 'optout.added' | 'optout.removed';
 
-/** What people write, and what comes of it. */
+/** What people write, and what comes of it. The network may bring what one wrote in another order: that in which it came is kept. */
 class Talk {
-  readonly #places: ReadonlyMap<string, number>;
-  readonly #heard = new Set<number>();
-  /** By writer. */
-  readonly #last = new Map<string, number>();
-  readonly #wishes = new Map<string, Wish[]>();
+  readonly #texts: ReadonlyMap<string, string>;
+  readonly #heard = new Set<string>();
+  /** By writer: when the last one came that was told. */
+  readonly #cameAt = new Map<unknown, string>();
+  readonly #wishes = new Map<string, Wish>();
 
   constructor(
     private readonly written: readonly Written[],
     private readonly wrong: (finding: Exclude<keyof EventsAccount, 'told'>, what: unknown) => void,
   ) {
-    this.#places = new Map(written.map(({ from, platformId }, i) => [`${from} ${platformId}`, i]));
+    this.#texts = new Map(written.map((one) => [nameOf(one), one.text]));
   }
 
   hear(event: GatewayEvent): void {
-    const {
-      from,
-      platformMessageId: id,
-      content,
-    } = event.data as Record<'from' | 'platformMessageId', string> & {
+    const { from, platformMessageId, content } = event.data as Record<'from' | 'platformMessageId', string> & {
       content: { text: string };
     };
-    const place = this.#places.get(`${from} ${id}`);
-    if (place === undefined || this.written[place]!.text !== content.text) {
-      this.wrong('invented', event);
-      return;
-    }
-    const before = this.#last.get(from);
-    if (before !== undefined && before >= place) this.wrong('disordered', { before: this.written[before], event });
-    this.#last.set(from, place);
-    this.#heard.add(place);
+    const name = nameOf({ from, platformId: platformMessageId });
+    if (this.#texts.get(name) !== content.text) this.wrong('invented', event);
+    const before = this.#cameAt.get(from) ?? '';
+    if (event.timestamp < before) this.wrong('disordered', { before, event });
+    this.#cameAt.set(from, event.timestamp);
+    this.#heard.add(name);
   }
 
   hearWish(event: GatewayEvent): void {
-    for (const phone of event.data.phones as string[]) listOf(this.#wishes, phone).push(event.type as Wish);
+    const wish = event.type as Wish;
+    for (const phone of event.data.phones as string[]) {
+      if (wish === (this.#wishes.get(phone) ?? 'optout.removed')) this.wrong('invented', { phone, event });
+      this.#wishes.set(phone, wish);
+    }
   }
 
   end(hearsWishes: boolean): void {
-    for (const [place, one] of this.written.entries()) if (!this.#heard.has(place)) this.wrong('lost', one);
+    for (const one of this.written) if (!this.#heard.has(nameOf(one))) this.wrong('lost', one);
     if (!hearsWishes) return;
-    const wanted = wishesIn(this.written);
-    for (const phone of new Set([...wanted.keys(), ...this.#wishes.keys()])) {
-      const [expected, told] = [wanted.get(phone) ?? [], this.#wishes.get(phone) ?? []];
-      for (let i = 0; i < Math.max(expected.length, told.length); i++) {
-        if (told[i] === expected[i]) continue;
-        const finding = told[i] === undefined ? 'lost' : expected[i] === undefined ? 'invented' : 'disordered';
-        this.wrong(finding, { phone, told: told[i], expected: expected[i], i });
-      }
+    const last = lastWishes(this.written);
+    for (const phone of new Set([...last.keys(), ...this.#wishes.keys()])) {
+      const [wants, told] = [last.get(phone) ?? 'optout.removed', this.#wishes.get(phone) ?? 'optout.removed'];
+      if (wants !== told) this.wrong('lost', { phone, wants, told });
     }
   }
 }
 
-/** What changes by what people write, in their order. */
-function wishesIn(written: readonly Written[]): Map<string, Wish[]> {
-  const wishes = new Map<string, Wish[]>();
+const nameOf = ({ from, platformId }: Omit<Written, 'text'>) => `${from} ${platformId}`;
+
+/** What counts in the end, whatever came first. */
+function lastWishes(written: readonly Written[]): Map<string, Wish> {
+  const wishes = new Map<string, Wish>();
   for (const { from, text } of written) {
     const wish = readWish(text);
-    const isOut = wishes.get(from)?.at(-1) === 'optout.added';
-    if (wish === undefined || (wish === 'stop') === isOut) continue;
-    listOf(wishes, from).push(isOut ? 'optout.removed' : 'optout.added');
+    if (wish) wishes.set(from, wish === 'stop' ? 'optout.added' : 'optout.removed');
   }
   return wishes;
-}
-
-function listOf<V>(lists: Map<string, V[]>, key: string): V[] {
-  const list = lists.get(key) ?? [];
-  lists.set(key, list);
-  return list;
 }
 
 /** Of one, or of several, recipients. */
