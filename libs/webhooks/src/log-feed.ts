@@ -222,20 +222,20 @@ function toldIn({ entry, event, writer, bytes, place, rows }: ToldStep): LogTold
 
 const nameOf = ({ type, id }: ParkedEvent) => `${type} ${id}`;
 
-/** Of whom an event tells, or of what: of that the order holds. */
+/** Of whom an event tells, or of what: of that the order holds. No name that a phone chose is that of anything else. */
 function whoIn(told: LogTold): string {
   const { event, row, writer } = told;
+  if (writer !== undefined) return `writer ${writer}`;
   const { to, index } = (row ?? event.data) as Record<string, unknown>;
-  return String(writer ?? (index === undefined ? whatIn(told) : (to ?? whatIn(told))));
+  return index === undefined || to == null ? whatIn(told) : `recipient ${to}`;
 }
 
 function whatIn({ event: { id, type, data }, row }: LogTold): string {
-  const { messageId, index, platformMessageId, webhookId } = (row ?? data) as Record<string, unknown>;
-  if (type === 'message.received') return String(platformMessageId);
-  if (index !== undefined) return `${messageId}/${index}`;
-  if (messageId !== undefined) return String(messageId);
-  if (webhookId !== undefined) return String(webhookId);
-  return type === 'events.gap' ? id : type.split('.')[0]!;
+  const { messageId, index, webhookId } = (row ?? data) as Record<string, unknown>;
+  if (type === 'message.received' || type === 'events.gap') return `event ${id}`;
+  if (index !== undefined) return `change ${messageId}/${index}`;
+  if (messageId !== undefined) return `send ${messageId}`;
+  return webhookId === undefined ? `kind ${type.split('.')[0]}` : `webhook ${webhookId}`;
 }
 
 type Described = Required<Pick<LogFeedDeps, 'describe'>>;

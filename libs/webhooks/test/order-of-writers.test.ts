@@ -1,4 +1,5 @@
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
@@ -7,7 +8,7 @@ const [ANN, BEN] = ['491511234001', '491511234002'];
 const HIDDEN = '123456789012345@lid';
 
 describe('what one person writes, told to a webhook', () => {
-  const { space, ownership, stage, create } = useLoggedEndpoint();
+  const { space, ownership, stage, create, accept, record } = useLoggedEndpoint();
   let written = 0;
   beforeEach(() => {
     written = 0;
@@ -52,4 +53,45 @@ describe('what one person writes, told to a webhook', () => {
       expect(textsOf(stage.events)).to.deep.equal(['3', '4', '5', '1', '2']);
     });
   }
+
+  describe('under an id that is the name of something else', () => {
+    const NAMES = [ANN!, HIDDEN, 'device', 'optout', `recipient ${ANN}`];
+    for (const concurrency of [1, 3]) {
+      it(`holds nothing else up, and is left out for nothing else (${concurrency} at a time)`, async () => {
+        const tell = await create({
+          types: ['message.received', 'otp.sent', 'device.connected', 'optout.added'],
+          concurrency,
+        });
+        let isBroken = true;
+        stage.refuses = ({ data }) => isBroken && data.from === '491511239999';
+        for (const platformId of NAMES) {
+          const message = { platformId, jid: '99@lid', phone: '491511239999', text: 'hello', atMs: Date.now() };
+          await recordIncoming(space.store, ownership, { message, nowMs: Date.now() });
+        }
+        await record(await accept([ANN!], 'otp'), 'acked', 0, 1);
+        await write({ jid: HIDDEN });
+        await addOptOuts(space.store, 'main', { numbers: [BEN!], source: 'api', atMs: 1_000 });
+        await tellFor(tell, HOUR_MS);
+        const names = () => stage.events.map(({ type, data }) => `${type} ${data.platformMessageId ?? ''}`.trim());
+        expect(names()).to.include.members(['otp.sent', 'message.received 3A1', 'optout.added']);
+        isBroken = false;
+        await tellFor(tell, HOUR_MS);
+        expect(names()).to.have.members([
+          ...['otp.sent', 'message.received 3A1', 'optout.added'],
+          ...NAMES.map((name) => `message.received ${name}`),
+        ]);
+      });
+    }
+
+    it('drops nothing that is refused once, with what has that name taken', async () => {
+      const tell = await create({ types: ['message.received', 'otp.sent'], concurrency: 2 });
+      let refused = 0;
+      stage.refuses = ({ type }) => type === 'otp.sent' && refused++ === 0;
+      const message = { platformId: ANN!, jid: '99@lid', phone: '491511239999', text: 'mine', atMs: Date.now() };
+      await recordIncoming(space.store, ownership, { message, nowMs: Date.now() });
+      await record(await accept([ANN!], 'otp'), 'acked', 0, 1);
+      await tellFor(tell, HOUR_MS);
+      expect(stage.events.map(({ type }) => type).sort()).to.deep.equal(['message.received', 'otp.sent']);
+    });
+  });
 });

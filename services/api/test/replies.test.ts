@@ -4,7 +4,7 @@ import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { readIdKey } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
+import { forgetReceivedFrom, readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { readContent, readSend } from '@gateway/store/sends/read-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
@@ -79,6 +79,8 @@ describe('existingMessageId of POST /send', () => {
     expect(quoted).to.include({ platformId: '3EB0EEEE', text: 'another question' });
     expectRefused(await send(CYD, '3EB0EEEE'), ['to']);
     expectRefused(await send([ANN, BEN], '3EB0EEEE'), ['to', 1]);
+    await forgetReceivedFrom(space.store, DEFAULT, ({ phone }) => phone === ANN);
+    expect(await replyOf(await send(BEN, '3EB0EEEE')), 'the first is gone').to.deep.equal(reply);
   });
 
   it('knows people however their number is written', async () => {

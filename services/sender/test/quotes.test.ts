@@ -1,11 +1,12 @@
 import type { MessageContent, Quoted, Reply } from '@gateway/contracts/content/message-content';
+import { receivedIdsUnder } from '@gateway/contracts/content/received-id';
 import { parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { loadQuotes } from '@gateway/sender/preparing/load-quotes';
 import { messageOf, recipientOf } from '@gateway/sender/preparing/message-of';
 import { keepUpload } from '@gateway/store/blobs/blobs';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { recordReceived, secondIdOf } from '@gateway/store/inbound/received-messages';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -80,10 +81,10 @@ describe('what a message quotes', () => {
       const message = { platformId: 'THEIRS', jid: `${who}@s.whatsapp.net`, phone: who, text: `I am ${who}` };
       await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
     }
-    const platformId = secondIdOf(space.store, address, { platformId: 'THEIRS', who: BEN });
+    const [, platformId] = receivedIdsUnder('THEIRS');
     const from = `${BEN}@s.whatsapp.net`;
     const content = { kind: 'text', text: `I am ${BEN}` };
-    expect((await quotesOf({ kind: 'received', platformId, from }))[0]).to.deep.equal({
+    expect((await quotesOf({ kind: 'received', platformId: platformId!, from }))[0]).to.deep.equal({
       platformId: 'THEIRS',
       ...{ from, content },
     });

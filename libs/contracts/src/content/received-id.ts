@@ -1,13 +1,15 @@
 /** In no id of the network: see libs/messenger/src/inbound/read-inbound.ts. */
 const SEPARATOR = '\0';
+/** People who write under one id: phones make up random ones, so a second one means harm. */
+const MOST_WRITERS = 8;
 
 /**
- * Under which a message is kept and told that a person wrote: its id at the network. Phones choose these, so what a second person wrote
- * under the same one has behind it who they are.
- * @param writer a few letters that tell one person from another, and nothing of them.
+ * Under which a message is kept and told that a person wrote: its id at the network. Phones choose these, so what another person wrote
+ * under the same one has a digit behind it. All that there are for an id, in their order.
  */
-export function makeReceivedId(platformId: string, writer?: string): string {
-  return writer === undefined ? platformId : `${platformId}${SEPARATOR}${writer}`;
+export function receivedIdsUnder(platformId: string): [first: string, ...others: string[]] {
+  const others = Array.from({ length: MOST_WRITERS - 1 }, (_, i) => `${platformId}${SEPARATOR}${i + 1}`);
+  return [platformId, ...others];
 }
 
 /** The id of the message at the network. */

@@ -12,7 +12,7 @@ export type EventIdParts =
   /** What the log itself tells, in this entry. */
   | { kind: 'logged'; place: string; entry: string };
 
-/** That of what a person wrote, whose id of a hundred bytes at the network may be escaped fourfold, and tell who they are. */
+/** That of what a person wrote, whose id of a hundred bytes at the network may be escaped fourfold, with a digit behind it (received-id.ts). */
 export const MAX_EVENT_ID_CHARACTERS = 450;
 
 const SHORT = '[0-9a-hjkmnp-tv-z]{8}';

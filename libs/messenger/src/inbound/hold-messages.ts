@@ -1,5 +1,6 @@
 import { INBOUND_LIMITS } from '@gateway/contracts/content/inbound-content';
 import { systemClock } from '@gateway/runtime/clock';
+import { storedLidOf } from '../lookup/stored-lid.js';
 import type { IncomingMessage } from '../session/session-events.js';
 import {
   areJidsSameUser,
@@ -81,12 +82,14 @@ async function readIncoming(
   const stored = named === undefined ? await phoneOfLid(sock, jid) : undefined;
   const phone = named ?? stored;
   const hiddenId = hiddenIdOf(jid) ?? hiddenIdOf(attrs.sender_lid ?? attrs.participant_lid);
+  const storedHiddenId = hiddenId === undefined ? await storedLidOf(sock, '', jid) : undefined;
   const isPhoneStored = stored !== undefined && ({ isPhoneStored: true } as const);
   const writer = {
     jid,
     ...(phone !== undefined && { phone }),
     ...isPhoneStored,
     ...(hiddenId !== undefined && { hiddenId }),
+    ...(storedHiddenId !== undefined && { storedHiddenId }),
   };
   const atMs = readTime(attrs.t) ?? systemClock.nowMs();
   const name = cutText(attrs.notify, INBOUND_LIMITS.maxNameCharacters);

@@ -90,6 +90,8 @@ export interface IncomingMessage {
   isPhoneStored?: true;
   /** Of its writer, as `digits@lid`, if the network gives it. Its digits look like a phone number but are not one. */
   hiddenId?: string;
+  /** The same from a pair in the keys, where the message gives none. */
+  storedHiddenId?: string;
   /** As they call themselves. */
   name?: string;
   /** Whole; empty for files without a caption, and for what has none. */

@@ -28,7 +28,7 @@ export const RINGS = {
 
 export type SealPurpose = keyof typeof RINGS;
 
-type DigestPurpose = 'messageId' | 'parked' | 'forwarding' | 'writer';
+type DigestPurpose = 'messageId' | 'parked' | 'forwarding';
 type DigestPart = string | number | Buffer;
 
 export type KeyRings = Record<KeyRing, readonly EncryptionKey[]>;

@@ -26,10 +26,12 @@ export async function describeReceived(
   { receivedId, arrivedAtMs }: { receivedId: string; arrivedAtMs: number },
 ): Promise<DescribedMessage> {
   const nowMs = systemClock.nowMs();
-  const message = await readInbound(store, address, { receivedId, nowMs }).catch((thrown: unknown) => {
-    if (thrown instanceof UnknownKeyError && nowMs >= arrivedAtMs + KEY_PATIENCE_MS) return undefined;
-    throw thrown;
-  });
+  const message = await readInbound(store, address, { receivedId, nowMs, toldAtMs: arrivedAtMs }).catch(
+    (thrown: unknown) => {
+      if (thrown instanceof UnknownKeyError && nowMs >= arrivedAtMs + KEY_PATIENCE_MS) return undefined;
+      throw thrown;
+    },
+  );
   const known = message ?? ({} as Partial<ReceivedMessage>);
   const { phone, jid, hiddenId, name, atMs = arrivedAtMs, replyTo, replyToSend } = known;
   const data = {

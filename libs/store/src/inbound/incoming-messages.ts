@@ -5,8 +5,8 @@ import { joinOptOut, type Person, recordStart, recordStop } from '../workspace/h
 import { inboundSharesOf } from './inbound-shares.js';
 import { type ReceivedMessage, recordReceived } from './received-messages.js';
 
-/** Whether the number is only that of a pair in the keys, which the account's phone may have made up. */
-type Writer = Person & { isPhoneStored?: true };
+/** What is only of a pair in the keys the account's phone may have made up. */
+type Writer = Person & { isPhoneStored?: true; storedHiddenId?: string };
 
 /**
  * Stores what a person wrote: first whether they want messages at all, then the message, for replies to it and for those who are told of it. The
@@ -19,7 +19,7 @@ export async function recordIncoming(
   ownership: Ownership,
   { message, nowMs }: { message: ReceivedMessage & Writer & { atMs: number }; nowMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
-  const { hiddenId, isPhoneStored: _, ...rest } = message;
+  const { storedHiddenId, hiddenId = storedHiddenId, isPhoneStored: _, ...rest } = message;
   const received = hiddenId === undefined || hiddenId === rest.jid ? rest : { ...rest, hiddenId };
   const shares = inboundSharesOf(store);
   const change = await recordWish(store, ownership, message);

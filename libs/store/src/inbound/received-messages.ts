@@ -1,5 +1,5 @@
 import type { InboundContent } from '@gateway/contracts/content/inbound-content';
-import { makeReceivedId, platformIdOf } from '@gateway/contracts/content/received-id';
+import { platformIdOf, receivedIdsUnder } from '@gateway/contracts/content/received-id';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
@@ -17,7 +17,15 @@ const recordStep = defineScript({
   whenFull: 'runs',
   isFenced: true,
   keys: ['received', 'receivedTimes', 'receivedBytes', 'outbox'],
-  args: { receivedId: text, sealed: bytes, nowMs: number, retentionMs: number, mostBytes: number, entryBytes: number },
+  args: {
+    receivedId: text,
+    sealed: bytes,
+    nowMs: number,
+    retentionMs: number,
+    mostBytes: number,
+    entryBytes: number,
+    '...otherIds': text,
+  },
   reply: (reply) => {
     const [isNew, keptBytes] = reply as [number, number];
     return { isNew: isNew === 1, keptBytes };
@@ -38,7 +46,7 @@ export interface ReceivedMessage {
   jid: string;
   /** Of its writer, digits; absent when the network does not tell. */
   phone?: string;
-  /** Of its writer, `digits@lid`, where the network tells it beside another jid. */
+  /** Of its writer, `digits@lid`, where the network or the keys tell it beside another jid. */
   hiddenId?: string;
   /** As its writer calls themselves. */
   name?: string;
@@ -58,12 +66,13 @@ const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 /** What Redis needs for an entry beside its id and value. */
 const ENTRY_BYTES = 200;
 const SCANNED_AT_ONCE = 100;
-const WRITER_DIGITS = 16;
+/** Clocks of the network and of processes. */
+const CLOCKS_DIFFER_MS = 60_000;
 
 /**
  * Keeps it for 7 days, sealed, as long as there is room: beyond `mostBytes` the oldest of the device go first. `isNew` is false
  * for one that is there already: the network repeats what was not confirmed. Phones choose their ids: another person's under the same
- * one is kept beside it. `keptBytes`: of all of the device. Safe to repeat. Throws `FencedError` for a stale owner.
+ * one is kept beside it, of up to eight. `keptBytes`: of all of the device. Safe to repeat. Throws `FencedError` for a stale owner.
  */
 export async function recordReceived(
   store: Store,
@@ -78,38 +87,36 @@ export async function recordReceived(
   const keys = { ...keysOf(store, address), outbox: outboxOf(store, address) };
   const plain = JSON.stringify(await nameOwnSends(store, address, given));
   const limits = { nowMs, retentionMs: RETENTION_MS, mostBytes, entryBytes: ENTRY_BYTES };
-  const keepUnder = (receivedId: string) => {
+  const keepUnder = (receivedId: string, otherIds: readonly string[]) => {
     const sealed = store.vault.seal(plain, 'received', placeOf(keys.received, receivedId));
-    return recordStep(store, ownership, { ...keys, receivedId, sealed, ...limits });
+    return recordStep(store, ownership, { ...keys, receivedId, sealed, ...limits, otherIds });
   };
-  const kept = await keepUnder(platformId);
-  if (kept.isNew || !(await isOfAnother(store, address, { platformId, ...given }))) return kept;
-  return keepUnder(secondIdOf(store, address, { platformId, who: given.phone ?? given.jid }));
+  const [first, ...others] = receivedIdsUnder(platformId);
+  const kept = await keepUnder(first, others);
+  const free = kept.isNew
+    ? undefined
+    : await findFree(store, keys.received, { ids: [first, ...others], writer: given });
+  return free === undefined ? kept : keepUnder(free, []);
 }
 
-/** What cannot be decrypted here is taken for the same: as such it comes again. */
-async function isOfAnother(
+type Writer = Pick<ReceivedMessage, 'jid' | 'phone' | 'hiddenId'>;
+
+/** The id behind those that others have; `undefined` when it is there already. What cannot be decrypted here is of another: nothing is lost. */
+async function findFree(
   store: Store,
-  address: DeviceAddress,
-  { platformId, ...writer }: Pick<ReceivedMessage, 'platformId' | 'jid' | 'phone'>,
-): Promise<boolean> {
-  const { received } = keysOf(store, address);
-  const sealed = await store.redis.hgetBuffer(received, platformId);
-  // Forgotten in between, for room.
-  if (!sealed) return true;
-  const first = writerOf(store, placeOf(received, platformId), sealed);
-  const isSame = first?.jid === writer.jid || (writer.phone !== undefined && first?.phone === writer.phone);
-  return first !== undefined && !isSame;
+  received: string,
+  { ids, writer }: { ids: readonly string[]; writer: Writer },
+): Promise<string | undefined> {
+  const sealed = await store.redis.hmgetBuffer(received, ...ids);
+  const names = new Set(namesOf(writer));
+  const isSame = (one: Buffer | null | undefined, i: number) =>
+    !!one && namesOf(writerOf(store, placeOf(received, ids[i]!), one)).some((name) => names.has(name));
+  return sealed.some(isSame) ? undefined : ids[sealed.findLastIndex((one) => one !== null) + 1];
 }
 
-/** Under what a message is kept whose writer was not the first to write under its id. @param who digits; the jid of a person without a number. */
-export function secondIdOf(
-  store: Store,
-  { workspace, device }: DeviceAddress,
-  { platformId, who }: { platformId: string; who: string },
-): string {
-  const writer = store.vault.digest('writer', [workspace, device, platformId, canonicalPhoneNumber(who)]);
-  return makeReceivedId(platformId, writer.toString('hex').slice(0, WRITER_DIGITS));
+/** The network may show a person under one of these today, and under another tomorrow. */
+function namesOf({ jid, phone, hiddenId }: Partial<Writer> = {}): string[] {
+  return [jid, hiddenId, phone && canonicalPhoneNumber(phone)].filter((name) => name !== undefined);
 }
 
 /**
@@ -128,13 +135,38 @@ export async function readReceived(
   return found && found.arrivedAtMs >= Number(accountSinceMs) ? found.message : undefined;
 }
 
-/** The same, whichever account received it; for what is told of it, and its file. */
+/** The same of all people who wrote under this id of the network, by the ids under which it is kept. */
+export async function readReceivedUnder(
+  store: Store,
+  address: DeviceAddress,
+  { platformId, nowMs }: { platformId: string; nowMs: number },
+): Promise<[receivedId: string, message: ReceivedMessage][]> {
+  const ids = receivedIdsUnder(platformId);
+  const sealed = await store.redis.hmgetBuffer(keysOf(store, address).received, ...ids);
+  const found: [string, ReceivedMessage][] = [];
+  for (const receivedId of ids.filter((_, i) => sealed[i])) {
+    const message = await readReceived(store, address, { receivedId, nowMs });
+    if (message) found.push([receivedId, message]);
+  }
+  return found;
+}
+
+/**
+ * The same, whichever account received it; for what is told of it, and its file.
+ * @param wanted.toldAtMs when that was written which is told: one that was made after that only took the id of one that is forgotten.
+ */
 export async function readInbound(
   store: Store,
   address: DeviceAddress,
-  wanted: { receivedId: string; nowMs: number },
+  wanted: { receivedId: string; nowMs: number; toldAtMs?: number },
 ): Promise<ReceivedMessage | undefined> {
-  return (await findReceived(store, address, wanted))?.message;
+  const found = await findReceived(store, address, wanted);
+  if (!found) return undefined;
+  const { message, arrivedAtMs } = found;
+  const { toldAtMs = arrivedAtMs } = wanted;
+  // One that Redis lost came again with the same time of the network.
+  const isLater = arrivedAtMs > toldAtMs && (message.atMs ?? 0) > toldAtMs + CLOCKS_DIFFER_MS;
+  return isLater ? undefined : message;
 }
 
 /** When it was kept, ms; `undefined` for one that is not, or not any more. */
@@ -203,7 +235,7 @@ export async function forgetReceivedFrom(
   return { forgotten, unreadable };
 }
 
-function writerOf(store: Store, place: string, sealed: Buffer): Pick<ReceivedMessage, 'jid' | 'phone'> | undefined {
+function writerOf(store: Store, place: string, sealed: Buffer): Writer | undefined {
   try {
     return JSON.parse(store.vault.open(sealed, 'received', place).toString());
   } catch {

@@ -1,5 +1,5 @@
 -- Keeps a message that the device received; forgets those that are too old, and the oldest while all of them take too much.
--- Answers whether it was not there before, and the bytes of all.
+-- Answers whether it was kept, as nothing was there before, nor under the other ids, and the bytes of all.
 --- @include outbox
 --- @constants PART_RECEIVED
 local function bytes_of(id) return redis.call('HSTRLEN', received_key, id) + #id + entry_bytes end
@@ -8,8 +8,14 @@ if not kept then
   kept = 0
   for _, id in ipairs(redis.call('HKEYS', received_key)) do kept = kept + bytes_of(id) end
 end
--- A second message under one takes the place of none.
-local is_new = redis.call('HSETNX', received_key, received_id, sealed)
+local function is_taken()
+  for at = before_other_ids + 1, #ARGV do
+    if redis.call('HEXISTS', received_key, ARGV[at]) == 1 then return true end
+  end
+  return false
+end
+-- A second message under an id takes the place of none.
+local is_new = is_taken() and 0 or redis.call('HSETNX', received_key, received_id, sealed)
 if is_new == 1 then
   redis.call('ZADD', received_times_key, now_ms, received_id)
   kept = kept + bytes_of(received_id)

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { InboundContent } from '@gateway/contracts/content/inbound-content';
 import { LOG_START, type LogPlace } from '@gateway/contracts/events/cursor';
 import { type ChangeData, EVENT_TYPES, eventSchema, type GatewayEvent } from '@gateway/contracts/events/events';
 import { parseMessageId, type SendTag } from '@gateway/contracts/ids';
@@ -15,7 +14,6 @@ import { openEvents } from '@gateway/store/events/open-events';
 import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { type LogPart, readLog } from '@gateway/store/events/read-log';
-import { findEvent } from '@gateway/store/events/reading/find-event';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import type { EventFilter } from '@gateway/store/events/render-events';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
@@ -244,38 +242,6 @@ describe('the events of a workspace', () => {
     const events = await told({ devices: [address.device] });
     expect(events.map(({ data }) => (data.content as { text: string }).text)).to.deep.equal(['first', 'third']);
     expect(new Set(events.map(({ id }) => id)).size).to.equal(2);
-  });
-
-  it('tell what each person wrote, also when a phone takes the id of a message of another', async () => {
-    const write = (who: { jid: string; phone?: string }, text: string, content?: InboundContent) =>
-      recordReceived(space.store, ownership, {
-        message: { platformId: '3A.1', ...who, text, ...(content && { content }) },
-        nowMs: Date.now(),
-      });
-    const media = { directPath: '/d', mediaKey: 'k', sha256: 's', sealedSha256: 'e', mimeType: 'image/png', bytes: 7 };
-    const image = { type: 'image', media } as const;
-    const [ann, ben, cyd] = [
-      { jid: '1@lid', phone: PEOPLE[0]! },
-      { jid: '2@lid', phone: PEOPLE[1]! },
-      { jid: '3@lid' },
-    ];
-    const newOf = [];
-    for (let repeat = 0; repeat < 2; repeat++) {
-      newOf.push((await write(ann, 'hello', image)).isNew);
-      newOf.push((await write(ben, 'hello', image)).isNew, (await write(cyd, 'hello')).isNew);
-    }
-    newOf.push((await write({ jid: `${ann.phone}@s.whatsapp.net`, phone: ann.phone }, 'hello')).isNew);
-    expect(newOf).to.deep.equal([true, true, true, false, false, false, false]);
-    const events = await told();
-    expect(events.map(({ data }) => [data.platformMessageId, data.from])).to.deep.equal([
-      ...[ann, ben].map(({ phone }) => ['3A.1', phone]),
-      ['3A.1', '3@lid'],
-    ]);
-    const mediaIds = events.flatMap(({ data }) => (data.content as { media?: { id: string } }).media?.id ?? []);
-    expect(new Set([...mediaIds, ...events.map(({ id }) => id)]).size).to.equal(5);
-    for (const event of events) expect(await findEvent(space.store, 'main', event.id)).to.deep.equal(event);
-    const phones = events.map(({ id }) => PEOPLE.some((phone) => id.includes(phone)));
-    expect(phones, 'an id says nothing of a person').to.deep.equal([false, false, false]);
   });
 
   it('are read in parts that do not hang on how many changes an entry has', async () => {

@@ -81,8 +81,8 @@ export async function makeMischief(world: World, stop: AbortSignal): Promise<Mis
   };
   const begin = (harm: Promise<void>) => running.push(harm.catch(world.fail));
   await takeBreath();
-  for (const service of KILLED_FIRST) {
-    begin(killOne(world, done, service));
+  for (const [kind, service] of HURT_FIRST) {
+    begin(hurtOne(world, done, { kind, service }));
     await takeBreath();
   }
   while (!stop.aborted) {
@@ -100,11 +100,20 @@ const EVENTS_SHARE = 0.2;
 const KINDS = ['kill', 'kill', 'stop', 'freeze', 'network', 'network', 'network', 'cut', 'lock'] as const;
 
 /** What every run begins with: without these it would prove nothing. */
-const KILLED_FIRST = ['sender', 'events'] as const;
+const HURT_FIRST = [
+  ['kill', 'sender'],
+  ['kill', 'events'],
+  ['freeze', 'events'],
+] as const;
+const FROZEN_FIRST_MS = 2_000;
 
-function killOne(world: World, done: Mischief, wanted: (typeof KILLED_FIRST)[number]): Promise<void> {
-  const victim = world.random.pick(world.fleet.idle().filter(({ service }) => service === wanted));
-  return hurtProcess(world, done, { kind: 'kill', victim, ms: 0 });
+function hurtOne(
+  world: World,
+  done: Mischief,
+  { kind, service }: { kind: 'kill' | 'freeze'; service: Place['service'] },
+): Promise<void> {
+  const victim = world.random.pick(world.fleet.idle().filter((place) => place.service === service));
+  return hurtProcess(world, done, { kind, victim, ms: FROZEN_FIRST_MS });
 }
 
 async function doHarm(world: World, done: Mischief): Promise<void> {

@@ -5,7 +5,7 @@ import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { ApiError } from '@gateway/runtime/errors';
 import { type Device, readDevice, readIdKey } from '@gateway/store/devices/devices';
-import { type ReceivedMessage, readReceived, secondIdOf } from '@gateway/store/inbound/received-messages';
+import { readReceivedUnder } from '@gateway/store/inbound/received-messages';
 import { readRecipients, readSend, readSendByTag, type SendRecord } from '@gateway/store/sends/read-send';
 import type { ApiToken } from '@gateway/store/workspace/api-tokens';
 import type { ApiDeps } from '../api-deps.js';
@@ -74,26 +74,19 @@ function isAnswerable(send: SendRecord, { device, token }: OwnDevice): boolean {
   return maySee(token, send) && send.createdAtMs >= (device.accountSinceMs ?? 0);
 }
 
-/** Phones choose their ids: when several people wrote under this one, that of the recipient. */
+/** Phones choose their ids: where several people wrote under this one, that of the recipient. */
 async function findReceived(
   { store, clock }: FindDeps,
   address: DeviceAddress,
   { id, to }: { id: string; to: readonly string[] },
 ): Promise<Answerable | undefined> {
-  const find = async (receivedId: string) => {
-    const received = await readReceived(store, address, { receivedId, nowMs: clock.nowMs() });
-    return received && answerTo(receivedId, received);
-  };
-  const first = await find(id);
-  const [who] = to;
-  if (!first || to.length !== 1 || first.numbers.has(canonicalPhoneNumber(who!))) return first;
-  return (await find(secondIdOf(store, address, { platformId: id, who: who! }))) ?? first;
-}
-
-function answerTo(platformId: string, { jid, phone }: ReceivedMessage): Answerable {
-  // A person without a known number may be any recipient, or none.
-  const numbers = new Set(phone === undefined ? [] : [canonicalPhoneNumber(phone)]);
-  return { reply: { kind: 'received', platformId, from: jid }, numbers };
+  const found = await readReceivedUnder(store, address, { platformId: id, nowMs: clock.nowMs() });
+  const answers = found.map(([receivedId, { jid, phone }]): Answerable => {
+    // A person without a known number may be any recipient, or none.
+    const numbers = new Set(phone === undefined ? [] : [canonicalPhoneNumber(phone)]);
+    return { reply: { kind: 'received', platformId: receivedId, from: jid }, numbers };
+  });
+  return answers.find(({ numbers }) => to.every((number) => numbers.has(canonicalPhoneNumber(number)))) ?? answers[0];
 }
 
 async function numbersOf(

@@ -49,6 +49,7 @@ interface Member {
 }
 
 const LOOK_MS = 1_000;
+const QUIET_LOOKS = 2;
 const MOST_FINDINGS = 20;
 /** Longer than an endpoint waits that has failed three times. */
 const NO_NEWS_MS = 120_000;
@@ -105,12 +106,15 @@ export class Audience {
     for (const each of [...this.#receivers(), ...this.consumers]) each.heal();
     const putAside = await this.#replayParked(store);
     let sinceMs = performance.now();
-    for (;;) {
+    for (let quiet = 0; ; quiet++) {
       const toBeTold = await readToBeTold(store, sends, this.written);
       const members = this.#members(toBeTold, () => {});
       const lost = sum(members.map(({ told }) => told())).lost;
       if (lost < this.missing) [this.missing, sinceMs] = [lost, performance.now()];
-      if (lost === 0 || performance.now() - sinceMs > NO_NEWS_MS) return this.#result(toBeTold, { putAside, say });
+      if (lost > 0) quiet = 0;
+      // What comes once more comes later.
+      if (quiet === QUIET_LOOKS || performance.now() - sinceMs > NO_NEWS_MS)
+        return this.#result(toBeTold, { putAside, say });
       await sleep(LOOK_MS);
       await this.#replayParked(store);
     }
