@@ -1,5 +1,10 @@
 import type { GatewayEvent } from '@gateway/contracts/events/events';
-import { accountForEvents, recipientKey, type ToBeTold } from '@gateway/testkit/chaos/events/account-for-events';
+import {
+  accountForEvents,
+  countAltered,
+  recipientKey,
+  type ToBeTold,
+} from '@gateway/testkit/chaos/events/account-for-events';
 import { isToldRight } from '@gateway/testkit/chaos/events/audience';
 import { expect } from 'chai';
 
@@ -138,6 +143,18 @@ describe('the account of what a chaos run told', () => {
       const twice = connected();
       expect(wrongOf(twice, twice)).to.deep.equal({ ...fine, duplicates: 1 });
     });
+  });
+
+  it('finds what some were told in other words', () => {
+    const other = { ...sent, at: 'then' };
+    const found: unknown[] = [];
+    const count = (...told: GatewayEvent[][]) => countAltered(told, (what) => found.push(what));
+    expect(count(story, story)).to.equal(0);
+    expect(count(story, [event('messages.updated', { changes: [sent] }, 'another batch')])).to.equal(0);
+    expect(found).to.deep.equal([]);
+    expect(count(story, [event('messages.updated', { changes: [other] }, 'another batch')])).to.equal(1);
+    expect(count(story, [{ ...story[5]!, timestamp: 'later' }])).to.equal(1);
+    expect(found).to.have.length(2);
   });
 
   it('is right only if all of it is', () => {

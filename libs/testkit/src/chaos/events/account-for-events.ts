@@ -171,6 +171,25 @@ function lastWishes(written: readonly Written[]): Map<string, Wish> {
   return wishes;
 }
 
+/** How many events, and changes of those that are told together, were told to some in other words than to others under the same id. */
+export function countAltered(told: readonly (readonly GatewayEvent[])[], onWrong: (what: unknown) => void): number {
+  const words = new Map<string, string>();
+  let altered = 0;
+  const compare = (id: string, one: unknown) => {
+    const text = JSON.stringify(one);
+    const before = words.get(id);
+    words.set(id, before ?? text);
+    if (before === undefined || before === text) return;
+    altered++;
+    onWrong({ before, text });
+  };
+  for (const event of told.flat()) {
+    for (const row of rowsOf(event)) compare(`change ${row.id}`, row);
+    if (event.type !== 'messages.updated') compare(event.id, event);
+  }
+  return altered;
+}
+
 /** Of one, or of several, recipients. */
 function rowsOf({ type, data }: GatewayEvent): ChangeData[] {
   if (type === 'messages.updated') return data.changes as ChangeData[];

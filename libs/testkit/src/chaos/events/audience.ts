@@ -12,6 +12,7 @@ import { Random } from '../random.js';
 import type { Line, PromisedSend } from '../take-account.js';
 import {
   accountForEvents,
+  countAltered,
   type EventsAccount,
   recipientKey,
   type ToBeTold,
@@ -23,7 +24,7 @@ import { Receiver, type ReceiverKind } from './receiver.js';
 export interface AudienceResult extends EventsAccount {
   /** Messages of people. */
   written: number;
-  /** To webhooks, and those under an id that had come before; of these, those with other bytes. */
+  /** To webhooks, and those under an id that had come before; of these, those with other bytes, and what others were told in other words. */
   requests: number;
   repeats: number;
   altered: number;
@@ -147,13 +148,15 @@ export class Audience {
       return account;
     });
     const total = sum(accounts);
+    const told = [...this.#receivers(), ...this.consumers].map(({ events }) => events);
+    const sayAltered = sayFirst(say);
     const count = (of: 'requests' | 'repeats' | 'altered') =>
       this.#receivers().reduce((all, each) => all + each[of], 0);
     return {
       ...total,
       lost: total.lost + this.consumers.reduce((all, { gone }) => all + gone, 0),
       ...{ written: this.written.length, requests: count('requests'), repeats: count('repeats') },
-      altered: count('altered'),
+      altered: count('altered') + countAltered(told, (what) => sayAltered('altered', what)),
       putAside,
       consumerKills: this.consumers.reduce((all, { kills }) => all + kills, 0),
     };
