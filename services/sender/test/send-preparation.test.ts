@@ -79,7 +79,7 @@ describe('holding recipients back', () => {
     let prepared = false;
     const failures = new FailureLines({ warn: (...line: unknown[]) => lines.push(line) } as unknown as Logger);
     new SendPreparation({
-      ...{ hold: { isOn: false }, firstContacts: { isOn: false }, sends: { inTurn: () => [send] } },
+      ...{ hold: { isOn: false }, firstContacts: { isOn: false }, sends: { unprepared: [send] } },
       failures,
       clock: { nowMs: () => 0 },
       currentSession: () => undefined,

@@ -5,7 +5,8 @@ import type { DeviceDeps } from '../deps.js';
 import type { FirstContactHold } from '../holding/first-contact-hold.js';
 import type { NewContactHold } from '../holding/new-contact-hold.js';
 import type { Recipient } from '../preparing/drop-opted-out.js';
-import type { HoldReason, WorkItem } from '../scheduling/send-progress.js';
+import type { HoldReason } from '../scheduling/former-attempts.js';
+import type { WorkItem } from '../scheduling/send-progress.js';
 
 export interface GateDeps extends DeviceDeps {
   session: MessengerSession;

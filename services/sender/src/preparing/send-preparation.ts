@@ -7,7 +7,8 @@ import type { FirstContactHold } from '../holding/first-contact-hold.js';
 import type { NewContactHold } from '../holding/new-contact-hold.js';
 import type { FailureLines } from '../reporting/failure-lines.js';
 import type { ActiveSends } from '../scheduling/active-sends.js';
-import type { HoldReason, SendProgress } from '../scheduling/send-progress.js';
+import type { HoldReason } from '../scheduling/former-attempts.js';
+import type { SendProgress } from '../scheduling/send-progress.js';
 import { dropOptedOut, failUnsent } from './drop-opted-out.js';
 import { failRecipients } from './load-send.js';
 import type { MediaUploads } from './media-uploads.js';
@@ -47,9 +48,9 @@ export class SendPreparation {
 
   constructor(private readonly deps: PreparationDeps) {}
 
-  /** Called with each message: the sends that need nothing of it are gone through once. */
+  /** Called with each message. */
   prepare(session: MessengerSession, options: { otpOnly: boolean }): void {
-    const unprepared = this.deps.sends.inTurn(({ mayWait, file }) => mayWait || file.isLacking);
+    const { unprepared } = this.deps.sends;
     if (unprepared.length === 0) return;
     this.lookAhead(session, unprepared, options);
     this.startUploads(session, unprepared);

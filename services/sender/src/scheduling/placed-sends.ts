@@ -21,8 +21,15 @@ export abstract class PlacedSends {
   /** Those with suspects when they were loaded: hardly ever one. Only their recipients may have to go out alone. */
   private readonly suspicious = new Set<SendProgress>();
 
+  /** Once they all were found to need nothing, none does until something changes. */
+  private mayBeUnprepared = false;
+
   protected place(send: SendProgress): void {
     this.active[send.record.priority].set(send.messageId, send);
+    this.mayBeUnprepared = true;
+    send.onUnprepared = () => {
+      this.mayBeUnprepared = true;
+    };
     if (send.suspicion > 0) this.suspicious.add(send);
   }
 
@@ -89,6 +96,14 @@ export abstract class PlacedSends {
     const lists = wanted(this.active.bulk);
     if (lists.some(isUnderSuspicion)) lists.sort((a, b) => a.suspicion - b.suspicion);
     return [...wanted(this.active.otp), ...lists];
+  }
+
+  /** Those with recipients to be looked up, now or after a pause, or with a file to be uploaded. Asked with each message. */
+  get unprepared(): readonly SendProgress[] {
+    if (!this.mayBeUnprepared) return [];
+    const found = this.inTurn(({ mayWait, file }) => mayWait || file.isLacking);
+    this.mayBeUnprepared = found.length > 0;
+    return found;
   }
 
   /** The message whose turn it is. It stays where it is until it is taken. */

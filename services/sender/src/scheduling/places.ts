@@ -46,6 +46,8 @@ export class Places {
   private readonly codes: Uint8Array;
   private readonly queues: Record<Queue, number[]> = { waiting: [], ready: [], alone: [], pausing: [], held: [] };
   private inFlight = 0;
+  /** Called when some are to be looked up, now or after a pause. */
+  onUnprepared: () => void = () => {};
 
   constructor(
     recipients: number,
@@ -73,7 +75,7 @@ export class Places {
     return place === 'inFlight' ? this.inFlight : this.queues[place].length;
   }
 
-  // The next four are asked for each send at each message.
+  // The next four are asked for many sends at each message.
 
   get hasReady(): boolean {
     return this.queues.ready.length > 0;
@@ -108,6 +110,7 @@ export class Places {
       return true;
     });
     for (const queue of QUEUES) if (left.has(queue)) this.keepIn(queue);
+    if (to === 'waiting' || to === 'pausing') this.onUnprepared();
     if (!isQueue(to)) return;
     if (first) this.queues[to].unshift(...moved);
     else this.queues[to].push(...moved);

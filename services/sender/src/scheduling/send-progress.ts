@@ -1,12 +1,11 @@
 import type { MessageContent, ReadyContent } from '@gateway/contracts/content/message-content';
 import type { MessageId, SendTag } from '@gateway/contracts/ids';
 import type { RecipientView } from '@gateway/contracts/sends/packed-send';
-import { isNetworkCode, type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { SendRecord } from '@gateway/store/sends/read-send';
 import { KeptContent } from '../preparing/kept-content.js';
 import type { QuoteFor } from '../preparing/load-quotes.js';
 import { FileProgress } from './file-progress.js';
-import { findSuspects, isSuspectSend } from './find-suspects.js';
+import { FormerAttempts, type HoldReason, isSuspectSend } from './former-attempts.js';
 import { weighSend } from './memory-budget.js';
 import { type IllegalMoveError, Places } from './places.js';
 import { RecipientNumbers } from './recipient-numbers.js';
@@ -22,9 +21,6 @@ export interface WorkItem {
   /** It must go out with nothing else in flight. */
   isAlone: boolean;
 }
-
-/** What held recipients wait for. */
-export type HoldReason = Extract<OwnRecipientError, 'new_contacts_held' | 'awaiting_history'>;
 
 /** More are not looked up before the first of these are due: each is asked about again then. */
 const MAX_POSTPONED = 500;
@@ -51,7 +47,7 @@ export class SendProgress {
   private readonly suspects: Set<number>;
   private readonly retries: Retries;
   /** Those of whom Redis says what they are held for: until their next attempt. */
-  private readonly marked = new Map<number, HoldReason>();
+  private readonly marked: Map<number, HoldReason>;
   /** Those of whom Redis says that they could not be looked up. */
   readonly lookedUpAgain: Set<number>;
   /** Recipients whose phones may show some of the message: they go on after a cancel. */
@@ -85,25 +81,17 @@ export class SendProgress {
     this.numbers = new RecipientNumbers(options.recipients);
     this.bytes = weighSend(options.recipients.length, this.kept.bytes);
     this.places = new Places(options.recipients.length, options.onIllegalMove);
-    const queued = options.recipients.filter(({ status }) => status === 'queued');
-    this.accepted = new Map(
-      queued.map(({ index, partsAcked }) => [index, partsAcked] as const).filter(([, acked]) => acked > 0),
-    );
-    const waitingFor = (error: OwnRecipientError) =>
-      new Set(queued.filter(({ errorCode }) => errorCode === ownErrorCode(error)).map(({ index }) => index));
-    for (const reason of ['new_contacts_held', 'awaiting_history'] as const) {
-      for (const index of waitingFor(reason)) this.marked.set(index, reason);
-    }
-    this.lookedUpAgain = waitingFor('looked_up_again');
-    this.refusedOnce = new Set(queued.filter(({ errorCode }) => isNetworkCode(errorCode)).map(({ index }) => index));
-    // Those that a former owner had in flight go first: their phones may have the message already.
-    const [doubtful, others] = [queued.filter(mayBeShown), queued.filter((recipient) => !mayBeShown(recipient))];
+    const { doubtful, others, suspects, ...former } = new FormerAttempts(options.recipients);
+    this.marked = former.marked;
+    this.lookedUpAgain = former.lookedUpAgain;
+    this.refusedOnce = former.refusedOnce;
+    this.accepted = former.accepted;
     this.doubtful = new Set(doubtful.map(({ index }) => index));
-    const inOrder = [...doubtful, ...others].map(({ index }) => index);
+    // Those that a former owner had in flight go first: their phones may have the message already.
+    const inOrder = [...this.doubtful, ...others];
     const { rest } = options;
     this.retries = new Retries(rest?.attempts);
     this.file = new FileProgress(options.content.kind === 'media', rest?.uploadAttempts);
-    const suspects = findSuspects(doubtful);
     this.suspects = new Set(suspects.each.map(({ index }) => index));
     const trusted = inOrder.filter((index) => !this.suspects.has(index));
     const untilMs = Math.max(rest?.untilMs ?? 0, suspects.sendNotBeforeMs);
@@ -187,6 +175,11 @@ export class SendProgress {
   /** Some of its recipients may have to be looked up, now or after a pause. */
   get mayWait(): boolean {
     return this.places.hasUnprepared;
+  }
+
+  /** Called when some may have to be that need not be before. */
+  set onUnprepared(listener: () => void) {
+    this.places.onUnprepared = listener;
   }
 
   /** Takes up to `limit` recipients to look up, unless `enough` are ready. */
@@ -395,6 +388,3 @@ export class SendProgress {
 function quoteNothing(): undefined {}
 
 /** The same as libs/store/src/sends/shared/results.lua says. */
-function mayBeShown({ partsInFlight, partsInDoubt, partsAcked }: RecipientView): boolean {
-  return (partsInFlight | partsInDoubt | partsAcked) > 0;
-}

@@ -1,0 +1,83 @@
+import type { RecipientView } from '@gateway/contracts/sends/packed-send';
+import { isNetworkCode, type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { pauseAfter } from './retries.js';
+
+/** What held recipients wait for. */
+export type HoldReason = Extract<OwnRecipientError, 'new_contacts_held' | 'awaiting_history'>;
+
+const HOLD_REASONS: ReadonlyMap<number, HoldReason> = new Map(
+  (['new_contacts_held', 'awaiting_history'] as const).map((reason) => [ownErrorCode(reason), reason]),
+);
+const LOOKED_UP_AGAIN = ownErrorCode('looked_up_again');
+/** Number of owners that died with a recipient in flight (or attempts before that) after which the recipient is a suspect. */
+const MANY_ATTEMPTS = 3;
+/** With this many suspects in one send, its content may be the cause. */
+const MANY_SUSPECTS = 2;
+
+/** What Redis says of the recipients of a send who are not settled, when it is loaded. */
+export class FormerAttempts {
+  /** Those of whom it says what they are held for. */
+  readonly marked = new Map<number, HoldReason>();
+  /** Those of whom it says that they could not be looked up. */
+  readonly lookedUpAgain = new Set<number>();
+  /** Those whom the network has refused as strangers while it knew of no restriction. */
+  readonly refusedOnce = new Set<number>();
+  /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
+  readonly accepted = new Map<number, number>();
+  /** Those whose phones may show some of the message. */
+  readonly doubtful: RecipientView[] = [];
+  readonly others: number[] = [];
+  readonly suspects: Suspects;
+
+  constructor(recipients: readonly RecipientView[]) {
+    for (const recipient of recipients) if (recipient.status === 'queued') this.note(recipient);
+    this.suspects = findSuspects(this.doubtful);
+  }
+
+  private note(recipient: RecipientView): void {
+    const { index, partsAcked, errorCode } = recipient;
+    if (partsAcked > 0) this.accepted.set(index, partsAcked);
+    const reason = HOLD_REASONS.get(errorCode);
+    if (reason) this.marked.set(index, reason);
+    if (errorCode === LOOKED_UP_AGAIN) this.lookedUpAgain.add(index);
+    if (isNetworkCode(errorCode)) this.refusedOnce.add(index);
+    if (mayBeShown(recipient)) this.doubtful.push(recipient);
+    else this.others.push(index);
+  }
+}
+
+function mayBeShown({ partsInFlight, partsInDoubt, partsAcked }: RecipientView): boolean {
+  return (partsInFlight | partsInDoubt | partsAcked) > 0;
+}
+
+/** The recipients of a send that may have caused the death of its owners. */
+export interface Suspects {
+  /** Those with the fewest attempts first: innocent ones are cleared before the likely cause is attempted again. */
+  each: { index: number; notBeforeMs: number }[];
+  /** When the send may continue; 0: no pause. It doubles with each owner that dies. */
+  sendNotBeforeMs: number;
+}
+
+function findSuspects(recipients: readonly RecipientView[]): Suspects {
+  const lost = recipients.filter(({ partsInFlight }) => partsInFlight > 0);
+  const found = lost.filter(({ attempts }) => attempts >= MANY_ATTEMPTS).toSorted((a, b) => a.attempts - b.attempts);
+  const sendNotBeforeMs = isSuspectSend(found.length) ? pauseOfAll(lost) : 0;
+  const each = found.map(({ index, attempts, atMs }) => {
+    const notBeforeMs = Math.max(atMs + pauseAfter(attempts - MANY_ATTEMPTS), sendNotBeforeMs);
+    return { index, notBeforeMs };
+  });
+  return { each, sendNotBeforeMs };
+}
+
+export function isSuspectSend(suspects: number): boolean {
+  return suspects >= MANY_SUSPECTS;
+}
+
+function pauseOfAll(lost: readonly RecipientView[]): number {
+  let [attempts, lastMs] = [0, 0];
+  for (const { attempts: ofOne, atMs } of lost) {
+    attempts += ofOne;
+    lastMs = Math.max(lastMs, atMs);
+  }
+  return lastMs + pauseAfter(attempts - MANY_SUSPECTS * MANY_ATTEMPTS);
+}
