@@ -4,6 +4,7 @@ import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
+import { writeTogether } from '../core/confirming/write-together.js';
 import { defineScript, number, bytes as sealedBytes, text } from '../core/scripts/define-script.js';
 import { isOne, nothing, oneOf } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
@@ -124,7 +125,7 @@ async function writeChunks(
 
 /**
  * The blob of a send that is about to be accepted lives until that has expired. Safe to repeat. `false` when it has gone:
- * the send must not be accepted.
+ * the send must not be accepted. Throws `not_confirmed` where replicas do not have it: on a Cluster it lies elsewhere than the send.
  */
 export async function keepBlob(
   store: Store,
@@ -135,7 +136,8 @@ export async function keepBlob(
   }: { content: MediaContent; expiresAtMs: number },
 ): Promise<boolean> {
   const keys = keysOf(store, workspace, { hash, sizeBytes });
-  return keepStep(store, { ...keys, hash, holder, diesAtMs: expiresAtMs + LIMITS.blobGraceSeconds * 1000 });
+  const diesAtMs = expiresAtMs + LIMITS.blobGraceSeconds * 1000;
+  return writeTogether(store, keys.holders, () => keepStep(store, { ...keys, hash, holder, diesAtMs }));
 }
 
 /** Releases the blob of a send that was not accepted. Never rejects: the blob soon expires by itself. */

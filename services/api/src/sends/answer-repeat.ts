@@ -53,8 +53,6 @@ export async function handleOnce(
   if (found.kind === 'free') return handleClaimed(deps, found.claim, () => handle({ key: found.key, fingerprint }));
   const { first, address: firstAddress, key, claimKey } = found;
   if (!first.fingerprint.equals(fingerprint)) throw new ApiError('idempotency_mismatch');
-  // The first request may have ended without this.
-  await deps.store.confirmWrites(key);
   const { headers, ...answer } = await again({
     ...{ ...first, address: firstAddress, key },
     isHandled: () => isClaimed(deps.store, claimKey),

@@ -1,3 +1,4 @@
+import { confirmEverywhere, connectToAll } from '@gateway/store/core/confirming/confirm-everywhere';
 import { countKeyUse, type KeyUse, resealAll } from '@gateway/store/core/sealed-values';
 import type { KeyRing } from '@gateway/store/core/vault';
 import { type Command, Option } from 'commander';
@@ -60,7 +61,9 @@ async function reseal({ store, output, record }: CliContext): Promise<void> {
   if (unopened > 0) throw new Error(`${unopened} values cannot be decrypted with the keys that are configured here`);
 }
 
+/** A replica that takes over may have values that are encrypted with it, which is destroyed by then: so all must have what was counted. */
 async function retire({ store, output }: CliContext, keyId: string, ring: KeyRing | undefined): Promise<void> {
+  const since = await connectToAll(store);
   const found = (await countKeyUse(store)).filter((use) => use.keyId === keyId && (ring ?? use.ring) === use.ring);
   const [use, other] = found;
   if (!use) throw new Error(`no ring has a key ${keyId}, and nothing is encrypted with it`);
@@ -68,6 +71,7 @@ async function retire({ store, output }: CliContext, keyId: string, ring: KeyRin
   if (use.use === 'seals')
     throw new Error(`${keyId} is the first key of ${SETTINGS[use.ring]}: put another key in front first`);
   if (use.values > 0) throw new Error(`${use.values} values are encrypted with ${keyId}: run keys reseal first`);
+  await confirmEverywhere(store, since);
   output.show({ ring: use.ring, key: keyId, values: 0, retired: true });
   output.note(`\nRemove ${keyId} from ${SETTINGS[use.ring]} everywhere, and destroy it.`);
 }

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { readSurely, writeTogether } from '../../core/confirming/write-together.js';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { isOne, nothing, word } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
@@ -92,7 +93,7 @@ const CLAIM_TTL_MS = (LIMITS.attachmentFetchSeconds + 10) * 1000;
 const PLACE_TTL_MS = (LIMITS.idempotencySeconds + 10 * 60) * 1000;
 
 /**
- * Finds the send that a key stands for, or claims the key for the request that asks.
+ * Finds the send that a key stands for, once replicas have it, or claims the key for the request that asks.
  *
  * The key lies at a device, in its slot, so that one step checks it and writes the send down. For tokens that act on the
  * default device a place in the workspace's slot names that device: the one of the first request. When the default is
@@ -108,8 +109,9 @@ export async function findRepeat(
   const digest = createHash('sha256').update(callersKey).digest('hex').slice(0, 32);
   const { workspace, device } = address;
   const placeKey = workspaceKeys(store.space, workspace).idempotencyPlace(owner, digest);
+  // Without it a repeat would be a first request, if the default device is another one by then.
   const place = (wanted: string, from: string) =>
-    placeStep(store, { place: placeKey, wanted, from, ttlMs: PLACE_TTL_MS });
+    writeTogether(store, placeKey, () => placeStep(store, { place: placeKey, wanted, from, ttlMs: PLACE_TTL_MS }));
 
   let current = isBound ? `0:${device}` : await place(`0:${device}`, '');
   for (;;) {
@@ -118,7 +120,9 @@ export async function findRepeat(
     const keys = deviceKeys(store.space, found);
     const key = keys.idempotency(owner, digest, Number(move));
     const claimKey = keys.idempotencyClaim(owner, digest, Number(move));
-    const state = await readRepeat(store, key);
+    // The first request may have ended without that.
+    const read = () => readRepeat(store, key);
+    const state = await readSurely(store, key, { read, isAnything: (found) => typeof found === 'object' });
     if (typeof state === 'object') return { kind: 'used', address: found, key, claimKey, first: state };
     if (state === 'free' && at === device) {
       const claim = await claimRepeat(store, claimKey);
