@@ -104,6 +104,12 @@ describe('the account of what a chaos run told', () => {
       expect(wrongOf(...messages)).to.deep.equal({ ...fine, lost: 1 });
     });
 
+    it('finds a wish that is not kept', () => {
+      const kept = (...phones: string[]) => ({ ...people, optedOut: new Set(phones) });
+      expect(accountForEvents(kept('5'), [...messages, out()])).to.deep.equal(fine);
+      expect(accountForEvents(kept(), [...messages, out()])).to.deep.equal({ ...fine, lost: 1 });
+    });
+
     it('finds another order, repeats and inventions', () => {
       const [first, second, ...rest] = messages;
       expect(wrongOf(second!, first!, ...rest, out())).to.deep.equal({ ...fine, disordered: 1 });

@@ -17,6 +17,8 @@ export interface ToBeTold {
   finished: ReadonlySet<string>;
   /** In the order in which people wrote it. */
   written: readonly Written[];
+  /** Of those who wrote: who gets no messages. Default: those who wrote so last. */
+  optedOut?: ReadonlySet<string>;
   /** How devices stand, by their names. */
   devices?: ReadonlyMap<string, string>;
   /** Types that are asked for. Default: all. */
@@ -45,7 +47,7 @@ const RANKS: readonly string[] = RECIPIENT_STATUSES;
  * @param onWrong is called for each finding.
  */
 export function accountForEvents(
-  { recipients, finished, written, devices = new Map(), types = EVENT_TYPES }: ToBeTold,
+  { recipients, finished, written, optedOut, devices = new Map(), types = EVENT_TYPES }: ToBeTold,
   events: readonly GatewayEvent[],
   onWrong: (finding: string, what: unknown) => void = () => {},
 ): EventsAccount {
@@ -98,7 +100,7 @@ export function accountForEvents(
   for (const messageId of finished) {
     if (!seen.has(`evt_${messageId}_finished`)) wrong('lost', { finished: messageId });
   }
-  talk.end(types.includes('optout.added'));
+  talk.end({ hearsWishes: types.includes('optout.added'), optedOut });
   for (const [device, status] of types.includes('device.connected') ? devices : []) {
     const told = states.get(stateKey(device, false));
     if (told && told.status !== status) wrong('lost', { device, status, told });
@@ -148,10 +150,12 @@ class Talk {
     }
   }
 
-  end(hearsWishes: boolean): void {
+  end({ hearsWishes, optedOut }: { hearsWishes: boolean; optedOut: ReadonlySet<string> | undefined }): void {
     for (const one of this.written) if (!this.#heard.has(nameOf(one))) this.wrong('lost', one);
-    if (!hearsWishes) return;
     const last = lastWishes(this.written);
+    for (const [phone, wants] of optedOut ? last : [])
+      if ((wants === 'optout.added') !== optedOut!.has(phone)) this.wrong('lost', { phone, wants });
+    if (!hearsWishes) return;
     for (const phone of new Set([...last.keys(), ...this.#wishes.keys()])) {
       const [wants, told] = [last.get(phone) ?? 'optout.removed', this.#wishes.get(phone) ?? 'optout.removed'];
       if (wants !== told) this.wrong('lost', { phone, wants, told });

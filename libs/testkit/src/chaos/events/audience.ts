@@ -7,6 +7,7 @@ import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { listParked } from '@gateway/store/webhooks/delivering/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { postUntilAnswered } from '../client.js';
 import { Random } from '../random.js';
 import type { Line, PromisedSend } from '../take-account.js';
@@ -209,7 +210,10 @@ export async function readToBeTold(
     const { observed } = await readDeviceState(store, address);
     devices.set(address.device, observed?.status ?? 'disconnected');
   }
-  return { recipients, finished, written, devices };
+  const optedOut = new Set<string>();
+  for (const phone of new Set(written.map(({ from }) => from)))
+    if (await findOptOut(store, 'main', phone)) optedOut.add(phone);
+  return { recipients, finished, written, optedOut, devices };
 }
 
 function sum(accounts: readonly EventsAccount[]): EventsAccount {
