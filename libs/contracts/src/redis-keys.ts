@@ -104,6 +104,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     optOutBuckets: `${base}:opt-out-buckets`,
     /** STRING: how many have opted out. */
     optOutCount: `${base}:opt-out-count`,
+    /** ZSET entry of a person -> second (since 1970) in which they wrote START, of the last days: the network may bring an earlier STOP after it. */
+    optOutStarts: `${base}:opt-out-starts`,
     /** STRING with a TTL `move:device`: the device that has the idempotency key of a token without a device. */
     idempotencyPlace: (owner: string, keyDigest: string) => `${base}:idempotency-place:${owner}:${keyDigest}`,
     /** HASH with a TTL, tenth of a second (since 1970) -> messages that were taken in it, where their number is limited. */

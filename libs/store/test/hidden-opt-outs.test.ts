@@ -9,6 +9,7 @@ import {
   addOptOuts,
   countOptOuts,
   findOptOut,
+  forgetStarts,
   listOptOuts,
   placeOf,
   removeOptOut,
@@ -129,6 +130,38 @@ describe('opt-outs of people whose number is hidden', () => {
     await addOptOuts(space.store, 'main', { numbers: [HIDDEN], source: 'cli', atMs: AT_MS });
     expect(await start({ hiddenId: HIDDEN })).to.equal(false);
     expect(await isOut([PHONE], HIDDEN)).to.equal(true);
+  });
+
+  describe('that come after a START that was written later', () => {
+    const BEFORE = Date.now() - 120_000;
+    const LATER = BEFORE + 60_000;
+    const ways = {
+      'by number': [{ phone: PHONE }, { phone: PHONE }],
+      'by hidden identifier': [{ hiddenId: HIDDEN }, { hiddenId: HIDDEN }],
+      'by both, and by number': [{ phone: PHONE, hiddenId: HIDDEN }, { phone: PHONE }],
+      'by both, and by hidden identifier': [{ phone: PHONE, hiddenId: HIDDEN }, { hiddenId: HIDDEN }],
+    };
+    for (const [way, [startedAs, stoppedAs]] of Object.entries(ways)) {
+      it(`are none, ${way}; the next STOP is`, async () => {
+        for (const atMs of [LATER, BEFORE - 10_000]) expect(await start(startedAs!, atMs)).to.equal(false);
+        expect(await stop(stoppedAs!, BEFORE)).to.equal(false);
+        expect([await isOut([PHONE], HIDDEN), await count()]).to.deep.equal([false, 0]);
+        expect(await stop(stoppedAs!, LATER), 'in the same second').to.equal(true);
+        expect(await isOut([PHONE], HIDDEN)).to.equal(true);
+        expect(await start(startedAs!, LATER + 1_000)).to.equal(true);
+        expect(await stop(stoppedAs!, LATER + 2_000)).to.equal(true);
+        expect([await isOut([PHONE], HIDDEN), await count()]).to.deep.equal([true, 1]);
+      });
+    }
+
+    it('are some where an operator adds them, and once the START is forgotten', async () => {
+      await start({ phone: PHONE }, LATER);
+      await addOptOuts(space.store, 'main', { numbers: [PHONE], source: 'cli', atMs: BEFORE });
+      expect(await isOut([PHONE])).to.equal(true);
+      await removeOptOut(space.store, 'main', PHONE);
+      expect(await forgetStarts(space.store, 'main', [PHONE])).to.equal(1);
+      expect(await stop({ phone: PHONE }, BEFORE)).to.equal(true);
+    });
   });
 
   it('hold for a number that only keys pair with them, whose owner can take back nothing of it', async () => {

@@ -48,7 +48,8 @@ describe('a step in Redis', () => {
   it('removes no opt-out that only points to another entry', async () => {
     await redis().hset(key('bucket'), '-7', '-4915112345670');
     await redis().set(key('count'), 1);
-    expect(await run('remove-opt-out', ['count', 'buckets', 'log', 'bucket'], [1, 1, '-7', 0, ''])).to.equal(0);
+    const names = ['short-ids', 'count', 'buckets', 'log', 'starts', 'bucket'];
+    expect(await run('remove-opt-out', names, [1, 1, '-7', 0, '', 1_000])).to.equal(0);
     expect(await redis().hget(key('bucket'), '-7')).to.equal('-4915112345670');
     expect(await redis().get(key('count'))).to.equal('1');
   });
@@ -57,7 +58,8 @@ describe('a step in Redis', () => {
     const [reply, operator] = [100 * 8, 100 * 8 + 1];
     await redis().hset(key('bucket'), { a: reply, b: operator, c: 300 * 8 });
     const people = ['a', 'b', 'c'].flatMap((field) => [1, 0, field]);
-    await run('add-opt-outs', ['count', 'buckets', 'log', 'sign', 'bucket'], ['1', 1, 200 * 8, 1_000, ...people]);
+    const names = ['count', 'buckets', 'log', 'starts', 'sign', 'bucket'];
+    await run('add-opt-outs', names, ['1', 1, 200 * 8, 1_000, ...people]);
     expect(await redis().hgetall(key('bucket'))).to.deep.equal({ a: '1600', b: '801', c: '2400' });
   });
 

@@ -8,6 +8,12 @@
 --- @constants MOST_OPT_OUT_SOURCES BY_REPLY
 if is_sure == '' and redis.call('EXISTS', sign_key) == 0 then return { -1 } end
 local function is_reply(held) return held % MOST_OPT_OUT_SOURCES == BY_REPLY end
+-- The network may bring what a person wrote in another order.
+local function wrote_start_since(person)
+  if not is_reply(tonumber(value)) then return false end
+  local started = tonumber(redis.call('ZSCORE', starts_key, person) or 0)
+  return started > math.floor(tonumber(value) / MOST_OPT_OUT_SOURCES)
+end
 local room = tonumber(most) - tonumber(redis.call('GET', count_key) or '0')
 local added, refused, phones = 0, 0, {}
 for i = before_entries + 1, #ARGV, 3 do
@@ -19,7 +25,7 @@ for i = before_entries + 1, #ARGV, 3 do
     end
   elseif added >= room then
     refused = refused + 1
-  else
+  elseif not wrote_start_since(field) then
     redis.call('HSET', bucket, field, value)
     redis.call('SETBIT', in_use_key, ARGV[i + 1], 1)
     added = added + 1

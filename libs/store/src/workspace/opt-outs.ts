@@ -17,15 +17,15 @@ import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 const addStep = defineScript({
   name: 'add-opt-outs',
   whenFull: 'runs',
-  keys: ['count', 'inUse', 'log', 'sign', '...buckets'],
+  keys: ['count', 'inUse', 'log', 'starts', 'sign', '...buckets'],
   args: { isSure: flag, nowMs: number, value: number, most: number, '...entries': mixed },
   reply: (reply) => reply as [added: number, refused: number],
 });
 const removeStep = defineScript({
   name: 'remove-opt-out',
   whenFull: 'runs',
-  keys: ['count', 'inUse', 'log', 'bucket'],
-  args: { nowMs: number, by: number, entry: text, bucketNumber: number, replySeconds: mixed },
+  keys: ['shortIds', 'count', 'inUse', 'log', 'starts', 'bucket'],
+  args: { nowMs: number, by: number, entry: text, bucketNumber: number, replySeconds: mixed, startsKeptMs: number },
   reply: isOne,
 });
 
@@ -43,9 +43,12 @@ export interface OptOut {
 /** Redis keeps hashes of this size as packed lists: 23 bytes a person, where one hash for all would take 72. */
 const BUCKETS = 4_096;
 const MAX_ADDED_AT_ONCE = 1_000;
+/** As long as the network may keep a STOP for a device that was away, while a START passes it. */
+const STARTS_KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. Safe to repeat.
+ * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. A reply of somebody who has
+ * asked for messages again since then adds no one. Safe to repeat.
  * Answers how many are new, and how many were refused as the list had `max` people already.
  * @param numbers or hidden identifiers. @param max default: no limit. @param from where it comes
  * from; a token, and devices, go with their workspace: throws `WorkspaceGoneError` then. Default: an operator, who knows.
@@ -117,7 +120,7 @@ export async function removeOptOut(
   return false;
 }
 
-/** A person asks for messages again: this undoes their own opt-out, not one that an operator added. */
+/** A person asks for messages again: this undoes their own opt-out of before, also one that comes later, and not one that an operator added. */
 export async function takeBackOptOut(
   store: Store,
   workspace: Workspace,
@@ -135,15 +138,22 @@ async function remove(
   const keys = workspaceKeys(store.space, workspace);
   const phone = entryOf(number);
   const bucket = bucketOf(phone);
-  const places = { ...listKeys(keys), bucket: keys.optOuts(bucket) };
+  const places = { ...listKeys(keys), shortIds: keys.shortDeviceIds, bucket: keys.optOuts(bucket) };
   const told = { nowMs: systemClock.nowMs(), by: OPT_OUT_SOURCES.indexOf(by) };
-  const removed = await removeStep(store, { ...places, ...told, entry: phone, bucketNumber: bucket, replySeconds });
+  const start = { replySeconds, startsKeptMs: STARTS_KEPT_MS };
+  const removed = await removeStep(store, { ...places, ...told, entry: phone, bucketNumber: bucket, ...start });
   await store.confirmWrites(keys.optOutCount);
   return removed;
 }
 
-function listKeys({ optOutCount, optOutBuckets, eventLog }: ReturnType<typeof workspaceKeys>) {
-  return { count: optOutCount, inUse: optOutBuckets, log: eventLog };
+function listKeys({ optOutCount, optOutBuckets, optOutStarts, eventLog }: ReturnType<typeof workspaceKeys>) {
+  return { count: optOutCount, inUse: optOutBuckets, starts: optOutStarts, log: eventLog };
+}
+
+/** That these asked for messages again. Answers of how many it was known. Safe to repeat. */
+export function forgetStarts(store: Store, workspace: Workspace, people: Iterable<string>): Promise<number> {
+  const { optOutStarts } = workspaceKeys(store.space, workspace);
+  return store.redis.zrem(optOutStarts, ...Array.from(people, entryOf));
 }
 
 /** The entry of a number, in any spelling, or of a hidden identifier; `undefined` if there is none. */

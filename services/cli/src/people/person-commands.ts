@@ -10,6 +10,7 @@ import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { forgetRecipient } from '@gateway/store/sends/change-send';
 import { findSends } from '@gateway/store/sends/read-send';
 import { forgetInAttempts } from '@gateway/store/webhooks/webhook-attempts';
+import { forgetStarts } from '@gateway/store/workspace/opt-outs';
 import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
@@ -55,11 +56,12 @@ async function forget(context: CliContext, phone: string): Promise<void> {
       report.left.push(`${device}: ${toError(thrown).message}`);
     });
   }
-  const inEvents = {
+  const inWorkspace = {
     events: await forgetInLog(store, workspace, names),
     'webhook-attempts': await forgetInAttempts(store, workspace, names),
+    'opt-ins': await forgetStarts(store, workspace, names),
   };
-  for (const [what, removed] of Object.entries(inEvents))
+  for (const [what, removed] of Object.entries(inWorkspace))
     if (removed > 0) report.findings.push({ device: '-', what, removed });
   await confirmEverywhere(store, since);
   // Not who: the log would remember what all else forgets.
