@@ -59,6 +59,12 @@ describe('the account of what a chaos run told', () => {
     expect(wrongIn(turned)).to.include({ disordered: 1 });
   });
 
+  it('takes what an operator wants told once more for no repeat', () => {
+    const twice = [...story, story[3]!];
+    expect(accountForEvents({ ...toBeTold, replayed: new Set([read.id]) }, twice)).to.deep.equal(right);
+    expect(accountForEvents({ ...toBeTold, replayed: new Set([sent.id]) }, twice)).to.include({ duplicates: 1 });
+  });
+
   it('finds what did not happen', () => {
     const inventions = [
       event('message.sent', row('m', 7, '1', 'sent')),

@@ -23,6 +23,8 @@ export interface ToBeTold {
   devices?: ReadonlyMap<string, string>;
   /** Types that are asked for. Default: all. */
   types?: readonly string[];
+  /** Ids of what an operator wants told once more: it may have been told meanwhile. */
+  replayed?: ReadonlySet<string>;
 }
 
 export interface EventsAccount {
@@ -47,7 +49,7 @@ const RANKS: readonly string[] = RECIPIENT_STATUSES;
  * @param onWrong is called for each finding.
  */
 export function accountForEvents(
-  { recipients, finished, written, optedOut, devices = new Map(), types = EVENT_TYPES }: ToBeTold,
+  { recipients, finished, written, optedOut, devices = new Map(), types = EVENT_TYPES, replayed }: ToBeTold,
   events: readonly GatewayEvent[],
   onWrong: (finding: string, what: unknown) => void = () => {},
 ): EventsAccount {
@@ -58,7 +60,7 @@ export function accountForEvents(
   };
   const seen = new Set<string>();
   const isFirst = (id: string): boolean => {
-    if (seen.has(id)) wrong('duplicates', id);
+    if (seen.has(id) && !replayed?.has(id)) wrong('duplicates', id);
     return !seen.has(id) && seen.add(id) !== undefined;
   };
   const isNew = (id: string): boolean => {

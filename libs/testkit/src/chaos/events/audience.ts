@@ -63,6 +63,7 @@ const APART = { types: TYPES_ALONE, concurrency: 10 };
 export class Audience {
   /** What people wrote. */
   readonly written: Written[] = [];
+  readonly #replayed = new Set<string>();
   /** While the account is taken: what they were not told yet, all together. */
   missing = Number.POSITIVE_INFINITY;
 
@@ -135,6 +136,7 @@ export class Audience {
       const place = { workspace: 'main', id };
       const parked = await listParked(store, place, { limit: WEBHOOK_LIMITS.maxParked });
       const ids = parked.flatMap(({ events }) => events.map((event) => event.id));
+      for (const each of ids) this.#replayed.add(each);
       if (ids.length > 0) await replayWebhook(store, place, { ids }, systemClock.nowMs());
       count += ids.length;
     }
@@ -170,7 +172,11 @@ export class Audience {
       name: kind,
       told: () =>
         accountForEvents(
-          { ...toBeTold, types: kind === 'apart' || kind === 'stream' ? TYPES_ALONE : DEFAULT_TYPES },
+          {
+            ...toBeTold,
+            replayed: this.#replayed,
+            types: kind === 'apart' || kind === 'stream' ? TYPES_ALONE : DEFAULT_TYPES,
+          },
           events,
           sayFirst((finding) => say(`${kind}: ${finding}`)),
         ),
