@@ -168,19 +168,19 @@ export class Audience {
   /** A dead endpoint is told nothing: it is only to be in no one's way. */
   #members(toBeTold: ToBeTold, say: (line: string) => void): Member[] {
     const living = [...this.#receivers().filter(({ kind }) => kind !== 'dead'), ...this.consumers];
-    return living.map(({ kind, events }) => ({
-      name: kind,
-      told: () =>
+    return living.map(({ kind, events }) => {
+      const types = kind === 'apart' || kind === 'stream' ? TYPES_ALONE : DEFAULT_TYPES;
+      const isEndpoint = kind !== 'pull' && kind !== 'stream';
+      // What is not put aside any more when it is replayed is told once more.
+      const wanted = { ...toBeTold, types, ...(isEndpoint && { replayed: this.#replayed }) };
+      const told = () =>
         accountForEvents(
-          {
-            ...toBeTold,
-            replayed: this.#replayed,
-            types: kind === 'apart' || kind === 'stream' ? TYPES_ALONE : DEFAULT_TYPES,
-          },
+          wanted,
           events,
           sayFirst((finding) => say(`${kind}: ${finding}`)),
-        ),
-    }));
+        );
+      return { name: kind, told };
+    });
   }
 }
 
