@@ -138,12 +138,12 @@ describe('the account of what a chaos run told', () => {
     const state = (type: string, data: object) => event(`device.${type}`, data, `s${++n}`);
     const connected = () => state('connected', { status: 'connected', phone: '5', since: String(n) });
     const interrupted = (reason = 'network') => state('interrupted', { status: 'connecting', reason, notBefore: n });
-    const restricted = () => state('restricted', { kind: 'new_chat_cap', until: String(n) });
+    const restricted = (until = 'then') => state('restricted', { kind: 'new_chat_cap', until });
     const wrongOf = (...events: GatewayEvent[]) => accountForEvents(none, events);
 
     it('finds nothing wrong where each one is another, and the last is how they stand', () => {
       const told = [interrupted(), interrupted('replaced'), connected(), restricted(), state('unrestricted', {})];
-      expect(wrongOf(...told, restricted())).to.deep.equal(fine);
+      expect(wrongOf(...told, restricted(), restricted('later'))).to.deep.equal(fine);
       expect(wrongOf(connected(), restricted(), interrupted(), connected())).to.deep.equal(fine);
     });
 

@@ -89,8 +89,8 @@ export function accountForEvents(
     if (event.type === 'message.received' && isNew(event.id)) talk.hear(event);
     if (event.type.startsWith('optout.') && isFirst(event.id)) talk.hearWish(event);
     if (!STATES.test(event.type) || !isFirst(event.id)) continue;
-    // When it began, and how long it will be: no other state for that.
-    const { since: _, until: __, notBefore: ___, ...state } = event.data;
+    // When it began, and when it is tried again: no other state for that.
+    const { since: _, notBefore: __, ...state } = event.data;
     const key = stateKey(event.device!, /restricted$/.test(event.type));
     const all = `${event.type} ${JSON.stringify(state)}`;
     if (states.get(key)?.all === all) wrong('invented', { before: all, event });
