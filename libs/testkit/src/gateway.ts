@@ -6,6 +6,7 @@ import { sleep } from '@gateway/runtime/clock';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
+import { hasSender } from '@gateway/store/fleet/members';
 import { readSend } from '@gateway/store/sends/read-send';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually, PATIENCE_MS } from './eventually.js';
@@ -171,6 +172,8 @@ export class Gateway {
 
   /** Links a device by QR code, scanned by the simulated phone of `number`, and waits until it is connected. */
   async link(number: string, device = 'default'): Promise<void> {
+    // A sender is ready once it runs, and in the fleet a moment later.
+    await eventually(() => hasSender(this.options.space.store), { what: 'a sender in the fleet' });
     const { body } = await this.call('POST', '/connect?rawQrCode=true', { device });
     if (!body.qrCode) throw new Error(`no QR code: ${JSON.stringify(body)}`);
     await this.scan(number, body.qrCode, device);

@@ -22,10 +22,12 @@ const WORKSPACES = ['main', 'other'];
 const OTHER = { workspace: 'other', device: 'default' };
 
 describe('two workspaces with a device of the same name, in the same processes', () => {
-  const { space, simulator, gateway, write, shown } = useGateway({ senders: 2 });
+  const { space, simulator, gateway, write, shown } = useGateway({
+    ...{ senders: 2, env: { LOG_LEVEL: 'debug' } },
+  });
 
-  it('are linked to accounts of their own; each sends what it was told to, and hears the STOP of its own people; no step of Redis touches keys of both', async () => {
-    const { value: token } = await createApiToken(space.store, OTHER.workspace, { name: 'test' });
+  it('are linked to accounts of their own; each sends what it was told to, and hears the STOP of its own people; no step of Redis touches keys of both, and no line of a log names both', async () => {
+    const { value: token, token: otherToken } = await createApiToken(space.store, OTHER.workspace, { name: 'test' });
     const askOther = async (method: string, path: string, body?: object) => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
       const answer = await fetch(`${gateway.baseUrl}${path}`, {
@@ -79,5 +81,22 @@ describe('two workspaces with a device of the same name, in the same processes',
     );
     expect(new Set(touched.flat()), 'in the keys of one step').to.deep.equal(new Set(WORKSPACES));
     expect(watched.steps.filter((_, at) => touched[at]!.length > 1)).to.deep.equal([]);
+
+    const names = { main: [sent.messageId], other: [sentByOther.messageId, otherToken.keyId] };
+    const people = [ACCOUNT!, OTHER_ACCOUNT!, gone, here];
+    const lines = gateway.logs().map((line) => ({ line, text: JSON.stringify(line) }));
+    const linesOf = (workspace: keyof typeof names) =>
+      lines.filter(({ text }) => names[workspace].some((name) => text.includes(name)));
+    for (const [workspace, shown] of [
+      ['main', undefined],
+      ['other', 'other'],
+    ] as const) {
+      expect(linesOf(workspace), workspace).to.not.have.length(0);
+      for (const { line, text } of linesOf(workspace)) expect(line.workspace, text).to.be.oneOf([workspace, shown]);
+    }
+    const metrics = (await gateway.metrics()).join('\n');
+    for (const name of [...names.main, ...names.other, ...people, 'workspace="', 'device="'])
+      expect(metrics, 'what is counted is counted for all').not.to.include(name);
+    for (const { text } of lines) for (const person of people) expect(text).not.to.include(person);
   });
 });
