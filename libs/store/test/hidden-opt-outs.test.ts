@@ -161,6 +161,8 @@ describe('opt-outs of people whose number is hidden', () => {
       await removeOptOut(space.store, 'main', PHONE);
       expect(await forgetStarts(space.store, 'main', [PHONE])).to.equal(1);
       expect(await stop({ phone: PHONE }, BEFORE)).to.equal(true);
+      await start({ hiddenId: HIDDEN }, LATER);
+      expect(await forgetStarts(space.store, 'main', [HIDDEN.split('@')[0]!]), 'as the keys name them').to.equal(1);
     });
   });
 

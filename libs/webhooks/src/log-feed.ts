@@ -222,20 +222,20 @@ function toldIn({ entry, event, writer, bytes, place, rows }: ToldStep): LogTold
 
 const nameOf = ({ type, id }: ParkedEvent) => `${type} ${id}`;
 
-/** Of whom an event tells, or of what: of that the order holds. No name that a phone chose is that of anything else. */
+/** Of whom an event tells, or of what: of that the order holds. */
 function whoIn(told: LogTold): string {
   const { event, row, writer } = told;
-  if (writer !== undefined) return `writer ${writer}`;
+  if (writer !== undefined) return writer;
   const { to, index } = (row ?? event.data) as Record<string, unknown>;
-  return index === undefined || to == null ? whatIn(told) : `recipient ${to}`;
+  return index === undefined || to == null ? whatIn(told) : String(to);
 }
 
 function whatIn({ event: { id, type, data }, row }: LogTold): string {
   const { messageId, index, webhookId } = (row ?? data) as Record<string, unknown>;
-  if (type === 'message.received' || type === 'events.gap') return `event ${id}`;
-  if (index !== undefined) return `change ${messageId}/${index}`;
-  if (messageId !== undefined) return `send ${messageId}`;
-  return webhookId === undefined ? `kind ${type.split('.')[0]}` : `webhook ${webhookId}`;
+  // Not by the id that the phone chose, which may be the name of anything else here.
+  if (type === 'message.received' || type === 'events.gap') return id;
+  if (index !== undefined) return `${messageId}/${index}`;
+  return String(messageId ?? webhookId ?? type.split('.')[0]);
 }
 
 type Described = Required<Pick<LogFeedDeps, 'describe'>>;

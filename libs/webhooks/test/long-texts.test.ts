@@ -82,8 +82,13 @@ describe('long texts, told to a webhook that takes many at a time', () => {
     const wanted = { receivedId: 'M0', arrivedAtMs: Date.now() };
     await receive(1);
     const describe = () => reads.describe(space.store, address, wanted);
-    const [one, other] = await Promise.all([describe(), describe()]);
+    const former = { ...wanted, arrivedAtMs: 0 };
+    const [one, other, ofFormer] = await Promise.all([
+      ...[describe(), describe()],
+      reads.describe(space.store, address, former),
+    ]);
     expect(one).to.equal(other);
+    expect(one, 'that of another message under the id').not.to.equal(ofFormer);
     const later = await describe();
     expect(later).to.deep.equal(one);
     expect(later).not.to.equal(one);

@@ -1,4 +1,5 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { GatewayError } from '@gateway/runtime/errors';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { expect } from 'chai';
 import { useTestApi } from './support/use-test-api.js';
@@ -27,6 +28,22 @@ describe('a file whose send is not promised', () => {
       expect(await fileBytes()).to.equal(0);
     });
   }
+
+  it('is gone at once when no replica has it, and a first request is as before', async () => {
+    const { store } = api;
+    const { confirmWrites } = store;
+    store.confirmWrites = async (key, since) => {
+      if (key.includes(':blob')) throw new GatewayError({ code: 'not_confirmed', message: 'no replica has it' });
+      return confirmWrites(key, since);
+    };
+    const { status, body } = await send();
+    store.confirmWrites = confirmWrites;
+    expect(status).to.equal(503);
+    expect(body.error).not.to.include('may still happen');
+    expect(await fileBytes()).to.equal(0);
+    expect(await listOpenSends(store, DEFAULT)).to.deep.equal([]);
+    expect((await send()).status).to.equal(202);
+  });
 
   it('is gone ten minutes later when its process was killed; from before there is a send it lives as long as that', async () => {
     const { store } = api;

@@ -47,7 +47,7 @@ const MAX_ADDED_AT_ONCE = 1_000;
 const STARTS_KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. A reply of somebody who has
+ * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. A reply of a person who has
  * asked for messages again since then adds no one. Safe to repeat.
  * Answers how many are new, and how many were refused as the list had `max` people already.
  * @param numbers or hidden identifiers. @param max default: no limit. @param from where it comes
@@ -150,10 +150,14 @@ function listKeys({ optOutCount, optOutBuckets, optOutStarts, eventLog }: Return
   return { count: optOutCount, inUse: optOutBuckets, starts: optOutStarts, log: eventLog };
 }
 
-/** That these asked for messages again. Answers of how many it was known. Safe to repeat. */
-export function forgetStarts(store: Store, workspace: Workspace, people: Iterable<string>): Promise<number> {
+/**
+ * That these asked for messages again. Answers of how many it was known. Safe to repeat.
+ * @param users digits, of numbers or of hidden identifiers.
+ */
+export function forgetStarts(store: Store, workspace: Workspace, users: Iterable<string>): Promise<number> {
   const { optOutStarts } = workspaceKeys(store.space, workspace);
-  return store.redis.zrem(optOutStarts, ...Array.from(people, entryOf));
+  const entries = Array.from(users, (user) => [entryOf(user), entryOf(`${user}@lid`)]).flat();
+  return store.redis.zrem(optOutStarts, ...entries);
 }
 
 /** The entry of a number, in any spelling, or of a hidden identifier; `undefined` if there is none. */

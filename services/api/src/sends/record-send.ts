@@ -1,6 +1,6 @@
 import { DEFAULT_WORKSPACE, type MessageId } from '@gateway/contracts/ids';
 import { priorityOf } from '@gateway/contracts/jobs';
-import { ApiError, toError } from '@gateway/runtime/errors';
+import { ApiError, GatewayError, toError } from '@gateway/runtime/errors';
 import { isRedisFull } from '@gateway/runtime/redis/is-redis-away';
 import { beginPart } from '@gateway/runtime/tracing/spans';
 import { dropBlob, keepBlob } from '@gateway/store/blobs/blobs';
@@ -84,13 +84,21 @@ async function takeIn(call: SendingCall, deps: ApiDeps, acceptance: Acceptance):
   const { store } = deps;
   const { address } = call;
   try {
-    if (!(await keepBlob(store, address.workspace, { content, expiresAtMs }))) throw new ApiError('unavailable');
+    if (!(await isKept(store, address.workspace, { content, expiresAtMs }))) throw new ApiError('unavailable');
     return await accept(call, deps, acceptance);
   } catch (thrown) {
     // When the reply of Redis is lost the send may be there: its file lives until that has expired.
     if (isRefusal(toError(thrown))) await dropBlob(store, address.workspace, content);
     throw thrown;
   }
+}
+
+/** Not where replicas do not have it, either: there is no send yet. */
+function isKept(...kept: Parameters<typeof keepBlob>): Promise<boolean> {
+  return keepBlob(...kept).catch((thrown: unknown) => {
+    if (thrown instanceof GatewayError && thrown.code === 'not_confirmed') return false;
+    throw thrown;
+  });
 }
 
 function isRefusal(error: Error): boolean {

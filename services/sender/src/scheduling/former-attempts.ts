@@ -46,6 +46,7 @@ export class FormerAttempts {
   }
 }
 
+/** The same as libs/store/src/sends/shared/results.lua says. */
 function mayBeShown({ partsInFlight, partsInDoubt, partsAcked }: RecipientView): boolean {
   return (partsInFlight | partsInDoubt | partsAcked) > 0;
 }

@@ -386,5 +386,3 @@ export class SendProgress {
 
 /** Not made in the constructor, whose recipients it would keep in memory. */
 function quoteNothing(): undefined {}
-
-/** The same as libs/store/src/sends/shared/results.lua says. */

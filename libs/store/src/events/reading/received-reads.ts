@@ -14,7 +14,7 @@ export class ReceivedReads {
   readonly #underWay = new Map<string, ReturnType<typeof describeReceived>>();
 
   readonly describe: typeof describeReceived = (store, address, wanted) => {
-    const name = `${address.workspace}/${address.device}/${wanted.receivedId}`;
+    const name = `${address.workspace}/${address.device}/${wanted.receivedId}/${wanted.arrivedAtMs}`;
     const known = this.#underWay.get(name);
     if (known) return known;
     const share = { holder: address.workspace, bytes: READ_BYTES };

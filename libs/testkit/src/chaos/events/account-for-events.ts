@@ -117,7 +117,7 @@ const stateKey = (device: string, isRestriction: boolean) => `${device} ${isRest
 
 type Wish = 'optout.added' | 'optout.removed';
 
-/** What people write, and what comes of it. The network may bring what one wrote in another order: that in which it came is kept. */
+/** What people write, and what comes of it. The network may bring what one wrote in another order, so theirs is that in which it was recorded. */
 class Talk {
   readonly #texts: ReadonlyMap<string, string>;
   readonly #heard = new Set<string>();

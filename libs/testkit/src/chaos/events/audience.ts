@@ -63,7 +63,8 @@ const APART = { types: TYPES_ALONE, concurrency: 10 };
 export class Audience {
   /** What people wrote. */
   readonly written: Written[] = [];
-  readonly #replayed = new Set<string>();
+  /** By endpoint: what is replayed there. */
+  readonly #replayed = new Map<WebhookId, Set<string>>();
   /** While the account is taken: what they were not told yet, all together. */
   missing = Number.POSITIVE_INFINITY;
 
@@ -136,7 +137,9 @@ export class Audience {
       const place = { workspace: 'main', id };
       const parked = await listParked(store, place, { limit: WEBHOOK_LIMITS.maxParked });
       const ids = parked.flatMap(({ events }) => events.map((event) => event.id));
-      for (const each of ids) this.#replayed.add(each);
+      const replayed = this.#replayed.get(id) ?? new Set();
+      this.#replayed.set(id, replayed);
+      for (const each of ids) replayed.add(each);
       if (ids.length > 0) await replayWebhook(store, place, { ids }, systemClock.nowMs());
       count += ids.length;
     }
@@ -167,12 +170,14 @@ export class Audience {
 
   /** A dead endpoint is told nothing: it is only to be in no one's way. */
   #members(toBeTold: ToBeTold, say: (line: string) => void): Member[] {
-    const living = [...this.#receivers().filter(({ kind }) => kind !== 'dead'), ...this.consumers];
-    return living.map(({ kind, events }) => {
+    const endpoints = this.endpoints.map(({ receiver: { kind, events }, id }) => ({ kind, events, id }));
+    const consumers = this.consumers.map(({ kind, events }) => ({ kind, events, id: undefined }));
+    const living = [...endpoints.filter(({ kind }) => kind !== 'dead'), ...consumers];
+    return living.map(({ kind, events, id }) => {
       const types = kind === 'apart' || kind === 'stream' ? TYPES_ALONE : DEFAULT_TYPES;
-      const isEndpoint = kind !== 'pull' && kind !== 'stream';
       // What is not put aside any more when it is replayed is told once more.
-      const wanted = { ...toBeTold, types, ...(isEndpoint && { replayed: this.#replayed }) };
+      const replayed = (id === undefined ? undefined : this.#replayed.get(id)) ?? new Set<string>();
+      const wanted = { ...toBeTold, types, replayed };
       const told = () =>
         accountForEvents(
           wanted,

@@ -4,8 +4,11 @@ import { makeNumbers } from '../../phones.js';
 import { askSimulator } from '../ask-simulator.js';
 import type { Written } from './account-for-events.js';
 
-/** Few, so that the next message of one comes while the last one is on its way. */
-const PEOPLE = makeNumbers(10, 900_000);
+/**
+ * Few, so that the next message of one comes while the last one is on its way; and no more than may write to one device under the same
+ * id (received-id.ts).
+ */
+const PEOPLE = makeNumbers(8, 900_000);
 /** What each wants, every fourth time. */
 const WISHES: Readonly<Record<number, string>> = { 1: 'stop', 3: 'start' };
 const EVERY_MS = 100;
