@@ -127,7 +127,7 @@ export function readTime(seconds: string | undefined): number | undefined {
   return ms > 0 && !Number.isNaN(new Date(ms).getTime()) ? ms : undefined;
 }
 
-/** Phones choose the ids of what they send; none that a person has ever seen has a NUL in it, which what we add to them begins with. */
+/** Phones choose the ids of what they send. No app makes one with a NUL, which we put between an id and what we add to it. */
 export function isPlatformId(id: string | null | undefined): id is string {
   return !!id && Buffer.byteLength(id) <= MAX_ID_BYTES && !/[\0\p{Surrogate}]/u.test(id);
 }

@@ -6,7 +6,7 @@ import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { type DeviceOwner, linkDevice } from '../../../api/test/support/device-owner.js';
 import { startTestApi, type TestApi } from '../../../api/test/support/test-api.js';
 import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
@@ -57,6 +57,13 @@ describe('messages on the page of the console', () => {
     // Over plain HTTP, where that is allowed, browsers do not have it.
     await page.evaluate('delete Crypto.prototype.randomUUID');
     await page.getByRole('link', { name: 'New message' }).click();
+    // As over a slow line: when all would be sent was reckoned before the answer comes.
+    const answerLate = async (route: Route) => {
+      const response = await route.fetch();
+      await page.clock.fastForward(1_500);
+      await route.fulfill({ response });
+    };
+    await page.route('**/preview*', answerLate, { times: 1 });
     const lines = ['name', '+44 7700 900-001', '447700900001;Ann', '+44 7700 900003', '07700 900004', '4477x'];
     await page.getByLabel('Recipients').fill(lines.join('\n'));
     await page.getByLabel('Text', { exact: true }).fill("It's =1+1");
@@ -66,6 +73,7 @@ describe('messages on the page of the console', () => {
     const isNow = page.getByText('All sent, at the pace of the device: now');
     const corrected = page.waitForResponse('**/console/api/me');
     await page.route('**/console/api/live?*', (route) => route.fulfill({ status: 503 }), { times: 1 });
+    await isNow.waitFor();
     await page.clock.fastForward(3_600_000);
     await isNow.waitFor();
     // Nor ahead, once an answer has said that only the clock of the browser went on.

@@ -109,7 +109,7 @@ export async function findRepeat(
   const digest = createHash('sha256').update(callersKey).digest('hex').slice(0, 32);
   const { workspace, device } = address;
   const placeKey = workspaceKeys(store.space, workspace).idempotencyPlace(owner, digest);
-  // Without it a repeat would be a first request, if the default device is another one by then.
+  // If a failover lost it, a repeat would be a first request, once the default device is another one.
   const place = (wanted: string, from: string) =>
     writeTogether(store, placeKey, () => placeStep(store, { place: placeKey, wanted, from, ttlMs: PLACE_TTL_MS }));
 
@@ -120,7 +120,7 @@ export async function findRepeat(
     const keys = deviceKeys(store.space, found);
     const key = keys.idempotency(owner, digest, Number(move));
     const claimKey = keys.idempotencyClaim(owner, digest, Number(move));
-    // The first request may have ended without that.
+    // The first request may have ended before replicas had it.
     const read = () => readRepeat(store, key);
     const state = await readSurely(store, key, { read, isAnything: (found) => typeof found === 'object' });
     if (typeof state === 'object') return { kind: 'used', address: found, key, claimKey, first: state };

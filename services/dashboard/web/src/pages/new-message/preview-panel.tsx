@@ -37,8 +37,9 @@ export function PreviewPanel({
     placeholderData: keepPreviousData,
     gcTime: 0,
   });
-  // Reckoned as if it were sent at the time of the answer: it moves on while the form is open.
+  // Reckoned as if it were sent when the answer was made, which came later: it moves on while the form is open.
   const openMs = data ? Math.max(0, nowMs() - data.answeredAtMs) : 0;
+  const finishMs = data ? Math.max(data.finishAtMs, data.answeredAtMs) + openMs : 0;
   return (
     <Panel>
       <Stack gap="sm" aria-live="polite">
@@ -52,7 +53,7 @@ export function PreviewPanel({
         )}
         {data && numbers.length > 0 && (
           <Text size="sm">
-            {t('compose.finish')} <Moment ms={data.finishAtMs + openMs} />
+            {t('compose.finish')} <Moment ms={finishMs} />
           </Text>
         )}
         {data && numbers.length > 0 && data.finishAtMs > data.expiresAtMs && (
