@@ -228,6 +228,11 @@ describe('SendProgress', () => {
       expect(takeAlone(send)?.recipient).to.equal(0);
     });
 
+    it('first tries who had the most attempts: a list that ends them all is found after the fewest ends', () => {
+      const send = openSend([lost(0, 1), lost(1, 1), recipient(2), lost(3, 2), lost(4, 2)]);
+      expect(lookUp(send)).to.deep.equal([3, 4, 0, 1, 2]);
+    });
+
     it('waits longer after each of them', () => {
       const send = openSend([lost(0, 4)]);
       expect(lookUp(send, { nowMs: 3_999 })).to.deep.equal([]);

@@ -24,13 +24,14 @@ export class FormerAttempts {
   readonly refusedOnce = new Set<number>();
   /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
   readonly accepted = new Map<number, number>();
-  /** Those whose phones may show some of the message. */
+  /** Those whose phones may show some of the message; who was attempted most often first: whatever ends owners is found soonest. */
   readonly doubtful: RecipientView[] = [];
   readonly others: number[] = [];
   readonly suspects: Suspects;
 
   constructor(recipients: readonly RecipientView[]) {
     for (const recipient of recipients) if (recipient.status === 'queued') this.note(recipient);
+    this.doubtful.sort((a, b) => b.attempts - a.attempts);
     this.suspects = findSuspects(this.doubtful);
   }
 
