@@ -6,8 +6,9 @@ import type { StockMethods } from '../baselines/stock-main.js';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';
 import { compare } from '../support/compare.js';
 import { linkDevices } from '../support/link-devices.js';
-import { readResidentBytes } from '../support/process-usage.js';
+import { readPeakBytes, readResidentBytes } from '../support/process-usage.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { rounded } from '../support/statistics.js';
 
 const DEVICES = 300;
 const STOCK_CLIENTS = 60;
@@ -38,17 +39,19 @@ export const idleBenchmark: Benchmark = {
     const sender = await fillSender(stage, context);
     const today = await fillSender(await openStage(context, { decryptSample: 0 }), context);
     const unit = 'MB per device';
+    const share = (bytes: number, devices: number) => bytes / devices / 1024 / 1024;
     const perDevice = async (pid: number, empty: number, devices: number) => {
       await sleep(BETWEEN_MS);
-      return (readResidentBytes(pid) - empty) / devices / 1024 / 1024;
+      return share(readResidentBytes(pid) - empty, devices);
     };
+    const peakPerDevice = rounded(share(readPeakBytes(today.pid) - today.empty, DEVICES));
     const found = await compare(context, {
       ours: () => perDevice(sender.pid, sender.empty, DEVICES),
       baseline: () => perDevice(stock.pid, stockEmpty, STOCK_CLIENTS),
       on2026: () => perDevice(today.pid, today.empty, DEVICES),
       unit,
     });
-    return { ...found, unit, devices: DEVICES, stockClients: STOCK_CLIENTS };
+    return { ...found, unit, peakPerDevice, devices: DEVICES, stockClients: STOCK_CLIENTS };
   },
 };
 

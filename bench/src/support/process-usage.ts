@@ -12,8 +12,17 @@ export async function redisPid(url: string): Promise<number> {
 }
 
 export function readResidentBytes(pid: number): number {
+  return readMemory(pid, 'VmRSS');
+}
+
+/** The most that it was since the process began. */
+export function readPeakBytes(pid: number): number {
+  return readMemory(pid, 'VmHWM');
+}
+
+function readMemory(pid: number, name: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
 }
 
 const ESTABLISHED = '01';

@@ -116,6 +116,14 @@ describe('the account of what a chaos run told', () => {
       expect(accountForEvents(kept(), [...messages, out()])).to.deep.equal({ ...fine, lost: 1 });
     });
 
+    it('finds an opt-out that a caller was promised, and that is not there, or not told', () => {
+      const promised = { ...people, optedOutByCallers: ['7'], optedOut: new Set(['5', '7']) };
+      const told = [...messages, out(), wish('added', '7')];
+      expect(accountForEvents(promised, told)).to.deep.equal(fine);
+      expect(accountForEvents(promised, told.slice(0, -1))).to.deep.equal({ ...fine, lost: 1 });
+      expect(accountForEvents({ ...promised, optedOut: new Set(['5']) }, told)).to.deep.equal({ ...fine, lost: 1 });
+    });
+
     it('finds another order, repeats and inventions', () => {
       const [first, second, ...rest] = messages;
       expect(wrongOf(second!, first!, ...rest, out())).to.deep.equal({ ...fine, disordered: 1 });

@@ -1,4 +1,4 @@
-import { accountFor } from '@gateway/testkit/chaos/account-for';
+import { accountFor, NO_ACCOUNT } from '@gateway/testkit/chaos/account-for';
 import { Random } from '@gateway/testkit/chaos/random';
 import { runChaos } from '@gateway/testkit/chaos/run-chaos';
 import { expect } from 'chai';
@@ -20,9 +20,12 @@ describe('a gateway under fire', () => {
     });
     // Without endpoints: that of an events process that was killed waits for half a minute.
     const again = `repeat it with: npm run chaos -- --rounds 1 --devices 2 --recipients 300 --seed ${seed}`;
-    expect(result, again).to.include({ expired: 0, lost: 0, duplicates: 0, miscounted: 0 });
-    expect(result.shown + result.failed, again).to.equal(result.recipients);
-    expect(result.shown).to.be.at.least(result.recipients * 0.95);
+    expect(result, again).to.include({ expired: 0, lost: 0, duplicates: 0, unwanted: 0, miscounted: 0 });
+    const { recipients, shown, failed, cancelled, unwilling } = result;
+    expect(shown + failed + cancelled, again).to.equal(recipients);
+    expect(shown).to.be.at.least((recipients - cancelled - unwilling) * 0.95);
+    expect(cancelled, 'by callers').to.be.greaterThan(0);
+    expect(unwilling, 'of recipients').to.be.greaterThan(0);
     expect(result.recipients, 'two lists, and one-time passwords between').to.be.greaterThan(600);
     expect(result.kills).to.be.greaterThan(0);
     expect(result.events, again).to.include({ lost: 0, invented: 0, disordered: 0, duplicates: 0, altered: 0 });
@@ -49,6 +52,7 @@ describe('the account of a chaos run', () => {
     const promised = [message('a'), message('b'), message('c'), message('d', 'failed'), message('e', 'expired')];
     const shown = new Map([['1', [row('a', 1), row('b', 2), row('c', 1, 'another text')]]]);
     expect(accountFor(promised, shown)).to.deep.equal({
+      ...NO_ACCOUNT,
       ...{ recipients: 5, shown: 2, failed: 1, expired: 1, lost: 3, duplicates: 1 },
     });
   });
@@ -67,6 +71,25 @@ describe('the account of a chaos run', () => {
   it('does not count messages as lost that the fault plan refused, unless their failure was not reported', () => {
     const account = accountFor([message('a', 'failed', true), message('b', 'sent', true)], new Map());
     expect(account).to.include({ failed: 1, lost: 1 });
+  });
+
+  it('finds what was shown to those who had opted out, or counts as cancelled', () => {
+    const unwilling = { isUnwilling: true, status: 'failed', error: 'recipient_opted_out' } as const;
+    const cancelled = { mayBeCancelled: true, status: 'cancelled' } as const;
+    const promised = [
+      { ...message('a'), ...unwilling },
+      { ...message('b'), ...unwilling },
+      { ...message('c'), ...unwilling, error: 'network_463' },
+      { ...message('d'), ...cancelled },
+      { ...message('e'), ...cancelled },
+      { ...message('f'), ...cancelled, mayBeCancelled: false },
+      { ...message('g'), mayBeCancelled: true },
+    ];
+    const shown = new Map([['1', [row('b', 1), row('e', 1), row('g', 1)]]]);
+    expect(accountFor(promised, shown)).to.deep.equal({
+      ...NO_ACCOUNT,
+      ...{ recipients: 7, shown: 3, failed: 2, cancelled: 2, unwilling: 3, unwanted: 2, lost: 2 },
+    });
   });
 
   it('counts a message that came under two ids as a duplicate', () => {

@@ -7,6 +7,7 @@ import { shardOf } from '@gateway/contracts/shards';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
+import { NO_ACCOUNT } from '@gateway/testkit/chaos/account-for';
 import { compareTotals } from '@gateway/testkit/chaos/compare-totals';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -14,7 +15,7 @@ import { expect } from 'chai';
 
 const ADDRESS = { workspace: 'main', device: 'phone-1' };
 /** What was sent below: three, of whom one failed, one was read, and one has it. */
-const ACCOUNT = { recipients: 3, shown: 2, failed: 1, expired: 0, lost: 0, duplicates: 0 };
+const ACCOUNT = { ...NO_ACCOUNT, recipients: 3, shown: 2, failed: 1 };
 
 describe('the comparison of totals with promises and phones, after a chaos run', () => {
   let space: RedisSpace;

@@ -4,33 +4,39 @@ const PAUSE_MS = 250;
 /** As long as Redis and all processes may be away on a busy machine. */
 const PATIENCE_MS = 330_000;
 
+interface Request {
+  method?: 'POST' | 'DELETE';
+  token: string;
+  body?: unknown;
+}
+
 /**
  * A careful client: it repeats a request under one idempotency key until it has an answer, and waits for as long as it is told to,
  * as the API's documents say: repeats count towards its limits. What it got a 2xx for was promised.
  */
-export async function postUntilAnswered(
+export async function callUntilAnswered(
   bases: readonly string[],
   path: string,
-  { token, body }: { token: string; body: unknown },
+  request: Request,
 ): Promise<{ status: number; body: Record<string, unknown> }> {
   const key = randomUUID();
   const deadline = performance.now() + PATIENCE_MS;
-  let last: Awaited<ReturnType<typeof post>>;
+  let last: Awaited<ReturnType<typeof call>>;
   for (let tries = 0; performance.now() < deadline; tries++) {
-    const answer = await post(bases[tries % bases.length]! + path, { token, body, key });
+    const answer = await call(bases[tries % bases.length]! + path, { ...request, key });
     if (answer && answer.status !== 409 && answer.status !== 429 && answer.status < 500) return answer;
     last = answer ?? last;
     await new Promise((resolve) => setTimeout(resolve, answer?.retryAfterMs ?? PAUSE_MS));
   }
-  throw new Error(`no answer to POST ${path}; the last one was ${JSON.stringify(last)}`);
+  throw new Error(`no answer to ${request.method ?? 'POST'} ${path}; the last one was ${JSON.stringify(last)}`);
 }
 
-async function post(url: string, { token, body, key }: { token: string; body: unknown; key: string }) {
+async function call(url: string, { method = 'POST', token, body, key }: Request & { key: string }) {
   try {
     const response = await fetch(url, {
-      method: 'POST',
+      method,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key },
-      body: JSON.stringify(body),
       signal: AbortSignal.timeout(15_000),
     });
     const seconds = response.headers.get('retry-after');

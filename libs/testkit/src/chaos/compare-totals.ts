@@ -14,10 +14,11 @@ export async function compareTotals(store: Store, account: Account): Promise<num
     SEND_KINDS.reduce((total, kind) => total + read(kinds[kind]), 0);
   const now = (...statuses: RecipientStatus[]) =>
     sum((kind) => statuses.reduce((total, status) => total + kind.now[status], 0));
-  const { recipients, shown, failed, expired } = account;
+  const { recipients, shown, failed, expired, cancelled } = account;
   const pairs = [
     [sum(({ reached }) => reached.queued), recipients],
-    [now('queued', 'cancelled'), 0],
+    [now('queued'), 0],
+    [now('cancelled'), cancelled],
     [now('sent', 'delivered', 'read'), shown],
     [now('failed'), failed],
     [[...errors.values()].reduce((total, count) => total + count, 0), sum(({ reached }) => reached.failed)],

@@ -8,7 +8,7 @@ import { type Simulator, startSimulator } from '@gateway/simulator/start-simulat
 import { createStore, type Store } from '@gateway/store/core/store';
 import { listMembers } from '@gateway/store/fleet/members';
 import { readKeyRings } from '../redis-space.js';
-import type { Account } from './account-for.js';
+import { type Account, NO_ACCOUNT } from './account-for.js';
 import { compareTotals } from './compare-totals.js';
 import { Audience, type AudienceResult, isToldRight } from './events/audience.js';
 import { RECEIVER_KINDS, type ReceiverKind } from './events/receiver.js';
@@ -91,9 +91,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   }
 }
 
-/** Nothing is lost, shown twice or miscounted, and all who want events were told right. */
-export function isKept({ lost, duplicates, miscounted, events }: ChaosResult): boolean {
-  return lost + duplicates + miscounted === 0 && isToldRight(events);
+/** Nothing is lost, shown twice, shown to those who do not want it, or miscounted, and all who want events were told right. */
+export function isKept({ lost, duplicates, unwanted, miscounted, events }: ChaosResult): boolean {
+  return lost + duplicates + unwanted + miscounted === 0 && isToldRight(events);
 }
 
 async function runAll(run: Run): Promise<ChaosResult> {
@@ -127,12 +127,7 @@ async function runAll(run: Run): Promise<ChaosResult> {
 }
 
 const NOTHING = {
-  recipients: 0,
-  shown: 0,
-  failed: 0,
-  expired: 0,
-  lost: 0,
-  duplicates: 0,
+  ...NO_ACCOUNT,
   forgotten: 0,
   kills: 0,
   eventsKills: 0,

@@ -7,7 +7,8 @@ import PQueue from 'p-queue';
 import { makeNumbers } from '../phones.js';
 import { makePng } from '../sample-files.js';
 import type { Account } from './account-for.js';
-import { postUntilAnswered } from './client.js';
+import { changeMinds } from './changed-minds.js';
+import { callUntilAnswered } from './client.js';
 import type { Audience } from './events/audience.js';
 import { writeFromPhones } from './events/phone-talk.js';
 import type { Fleet } from './fleet/fleet.js';
@@ -56,7 +57,7 @@ const AT_A_TIME = 16;
 const OTP_EVERY_MS = 7_000;
 const LEAST_OTP_GAP_MS = 500;
 
-/** Lists and one-time passwords under fire; then everything heals, all goes out, and each phone is looked at. */
+/** Lists, one-time passwords and callers who change their minds under fire; then everything heals, all goes out, and each phone is looked at. */
 export async function runRound(round: Round): Promise<RoundResult> {
   const stop = new AbortController();
   try {
@@ -80,7 +81,7 @@ class Work {
     this.waiting = this.messages;
   }
 
-  /** Lists, one-time passwords aside. */
+  /** Long lists only. */
   get messages(): number {
     return this.round.lines.length * this.round.recipients;
   }
@@ -115,7 +116,8 @@ async function underFire(round: Round, work: Work, stop: AbortController): Promi
   const mischief = makeMischief({ ...world, fail: progress.fail, say: count }, stop.signal);
   const talk = writeFromPhones(simulator, { accounts, written: audience.written }, stop.signal);
   await sendLists(round, work);
-  const others = Promise.all([talk, sendOtps(round, work, stop.signal)]);
+  const minds = changeMinds({ ...round, optedOut: audience.optedOut }, work.sends, stop.signal);
+  const others = Promise.all([talk, minds, sendOtps(round, work, stop.signal)]);
   others.catch(progress.fail);
   await burn(round, work);
   say(`the fire ends: ${work.tell()}${left()}`);
@@ -168,7 +170,7 @@ async function sendList(world: Round, line: Line): Promise<PromisedSend> {
   // The text is then the caption.
   const attachment = { type: 'image', base64: makePng(64, 64).toString('base64') };
   const body = { to, text: marker, ...(line === lines[0] && { attachment }) };
-  const answer = await postUntilAnswered(bases, '/send', { token: line.token, body });
+  const answer = await callUntilAnswered(bases, '/send', { token: line.token, body });
   if (answer.status !== 202) throw new Error(`list refused: ${JSON.stringify(answer)}`);
   return { line, messageId: String(answer.body.messageId), marker, refused, to, promisedAtMs: Date.now() };
 }
@@ -185,7 +187,7 @@ async function sendOtps(round: Round, work: Work, stop: AbortSignal): Promise<vo
 async function sendOtp({ bases, round }: Round, line: Line, i: number): Promise<PromisedSend> {
   const code = String(10_000_000 + round * 100_000 + i);
   const [phone] = makeNumbers(1, 500_000 + round * 1_000 + i);
-  const answer = await postUntilAnswered(bases, '/otp', { token: line.token, body: { phone, code } });
+  const answer = await callUntilAnswered(bases, '/otp', { token: line.token, body: { phone, code } });
   if (answer.status > 202) throw new Error(`OTP refused: ${JSON.stringify(answer)}`);
   const { messageId } = answer.body.data as { messageId: string };
   return {

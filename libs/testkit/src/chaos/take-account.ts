@@ -19,6 +19,10 @@ export interface PromisedSend {
   marker: string;
   /** Recipients whom the fault plan refuses. */
   refused: ReadonlySet<string>;
+  /** Recipients who had opted out before. */
+  unwilling?: ReadonlySet<string>;
+  /** How many were, as its caller was told. */
+  cancelled?: number;
   to: readonly string[];
   /** When the promise came, Unix ms. */
   promisedAtMs: number;
@@ -33,18 +37,21 @@ interface World {
   say(line: string): void;
 }
 
-/** Looks for each promised message in Redis and on its phone, and says what is known of those that are lost or came twice. */
+/** Looks for each promised message in Redis and on its phone, and says what is known of those that are lost, unwanted, or came twice. */
 export async function takeAccount(
   { store, simulator, recipients, redis, say }: World,
   sends: readonly PromisedSend[],
 ): Promise<Account & { forgotten: number }> {
   const promised: (PromisedMessage & { promisedAtMs: number })[] = [];
   const shown = new Map<string, ShownMessage[]>();
-  let forgotten = 0;
-  for (const { line, messageId, marker, refused, to, promisedAtMs } of sends) {
+  let [forgotten, goneOn] = [0, 0];
+  for (const { line, messageId, marker, refused, unwilling, cancelled, to, promisedAtMs } of sends) {
     const send = await readSend(store, line.address, messageId);
     const rows = send ? await readRecipients(store, line.address, send.tag, { from: 0, limit: recipients }) : [];
     if (!send) forgotten++;
+    const left = (cancelled ?? 0) - (send?.counts.cancelled ?? 0);
+    if (left > 0) say(`CANCELLED AND GONE ON: ${JSON.stringify({ messageId, cancelled, counts: send?.counts })}`);
+    goneOn += Math.max(0, left);
     const known = new Map(rows.map((row) => [row.to, row]));
     for (const recipient of to) {
       const row = known.get(recipient);
@@ -52,6 +59,7 @@ export async function takeAccount(
       promised.push({
         ...{ from: line.number, to: recipient, marker, status: row?.status ?? 'forgotten', error, promisedAtMs },
         ...{ attempts: row?.attempts ?? 0, mayFail: refused.has(recipient) },
+        ...{ isUnwilling: unwilling?.has(recipient) ?? false, mayBeCancelled: cancelled !== undefined },
       });
     }
   }
@@ -62,7 +70,7 @@ export async function takeAccount(
     const near = blowsAround(redis.blows, promisedAtMs);
     say(`${times > 0 ? `SHOWN ${times} TIMES` : 'LOST'}: ${JSON.stringify({ ...message, ...near })}`);
   });
-  return { ...account, forgotten };
+  return { ...account, unwanted: account.unwanted + goneOn, forgotten };
 }
 
 /** Which blow to Redis came before a promise, and which one after it. */

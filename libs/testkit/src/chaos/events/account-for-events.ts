@@ -19,6 +19,8 @@ export interface ToBeTold {
   written: readonly Written[];
   /** Of those who wrote: who gets no messages. Default: those who wrote so last. */
   optedOut?: ReadonlySet<string>;
+  /** For good, as callers were answered. */
+  optedOutByCallers?: readonly string[];
   /** How devices stand, by their names. */
   devices?: ReadonlyMap<string, string>;
   /** Types that are asked for. Default: all. */
@@ -49,10 +51,11 @@ const RANKS: readonly string[] = RECIPIENT_STATUSES;
  * @param onWrong is called for each finding.
  */
 export function accountForEvents(
-  { recipients, finished, written, optedOut, devices = new Map(), types = EVENT_TYPES, replayed }: ToBeTold,
+  { types = EVENT_TYPES, replayed, ...toBeTold }: ToBeTold,
   events: readonly GatewayEvent[],
   onWrong: (finding: string, what: unknown) => void = () => {},
 ): EventsAccount {
+  const { recipients, finished, written, optedOut, optedOutByCallers = [], devices = new Map() } = toBeTold;
   const account: EventsAccount = { told: 0, lost: 0, invented: 0, disordered: 0, duplicates: 0 };
   const wrong = (finding: Exclude<keyof EventsAccount, 'told'>, what: unknown) => {
     account[finding]++;
@@ -68,7 +71,7 @@ export function accountForEvents(
     if (isIt) account.told++;
     return isIt;
   };
-  const talk = new Talk(written, wrong);
+  const talk = new Talk(written, optedOutByCallers, wrong);
   const states = new Map<string, { status: unknown; all: string }>();
   const last = new Map<string, string>();
   const hear = (row: ChangeData) => {
@@ -127,6 +130,7 @@ class Talk {
 
   constructor(
     private readonly written: readonly Written[],
+    private readonly optedOutByCallers: readonly string[],
     private readonly wrong: (finding: Exclude<keyof EventsAccount, 'told'>, what: unknown) => void,
   ) {
     this.#texts = new Map(written.map((one) => [nameOf(one), one.text]));
@@ -155,6 +159,7 @@ class Talk {
   end({ hearsWishes, optedOut }: { hearsWishes: boolean; optedOut: ReadonlySet<string> | undefined }): void {
     for (const one of this.written) if (!this.#heard.has(nameOf(one))) this.wrong('lost', one);
     const last = lastWishes(this.written);
+    for (const phone of this.optedOutByCallers) last.set(phone, 'optout.added');
     for (const [phone, wants] of optedOut ? last : [])
       if ((wants === 'optout.added') !== optedOut!.has(phone)) this.wrong('lost', { phone, wants });
     if (!hearsWishes) return;

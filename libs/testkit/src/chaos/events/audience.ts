@@ -8,7 +8,7 @@ import { listParked } from '@gateway/store/webhooks/delivering/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
-import { postUntilAnswered } from '../client.js';
+import { callUntilAnswered } from '../client.js';
 import { Random } from '../random.js';
 import type { Line, PromisedSend } from '../take-account.js';
 import {
@@ -63,6 +63,8 @@ const APART = { types: TYPES_ALONE, concurrency: 10 };
 export class Audience {
   /** What people wrote. */
   readonly written: Written[] = [];
+  /** Whom callers opted out. */
+  readonly optedOut: string[] = [];
   /** By endpoint: what is replayed there. */
   readonly #replayed = new Map<WebhookId, Set<string>>();
   /** While the account is taken: what they were not told yet, all together. */
@@ -84,10 +86,10 @@ export class Audience {
     for (const [i, kind] of kinds.entries()) {
       const receiver = await Receiver.start(kind, new Random(seed + i));
       const body = { url: receiver.url, gatherSeconds: 1, ...(kind === 'apart' && APART) };
-      const made = await postUntilAnswered(bases, '/webhooks', { token, body });
+      const made = await callUntilAnswered(bases, '/webhooks', { token, body });
       const webhookId = String(made.body.webhookId);
       endpoints.push({ receiver, id: webhookId });
-      const tested = await postUntilAnswered(bases, `/webhooks/${webhookId}/test`, { token, body: {} });
+      const tested = await callUntilAnswered(bases, `/webhooks/${webhookId}/test`, { token, body: {} });
       if (tested.body.webhookStatus !== 'active') throw new Error(`webhook: ${JSON.stringify([made, tested])}`);
     }
     const begin = await fetch(`${bases[0]}/events`, { headers: { authorization: `Bearer ${token}` } });
@@ -111,7 +113,7 @@ export class Audience {
     const putAside = await this.#replayParked(store);
     let sinceMs = performance.now();
     for (let quiet = 0; ; quiet++) {
-      const toBeTold = await readToBeTold(store, sends, this.written);
+      const toBeTold = await readToBeTold(store, sends, this.written, this.optedOut);
       const members = this.#members(toBeTold, () => {});
       const lost = sum(members.map(({ told }) => told())).lost;
       if (lost < this.missing) [this.missing, sinceMs] = [lost, performance.now()];
@@ -204,6 +206,7 @@ export async function readToBeTold(
   store: Store,
   sends: readonly { line: Pick<Line, 'address'>; messageId: string; to: readonly string[] }[],
   written: readonly Written[],
+  optedOutByCallers: readonly string[] = [],
 ): Promise<ToBeTold> {
   const recipients = new Map<string, { to: string; status: string }>();
   const finished = new Set<string>();
@@ -222,9 +225,9 @@ export async function readToBeTold(
     devices.set(address.device, observed?.status ?? 'disconnected');
   }
   const optedOut = new Set<string>();
-  for (const phone of new Set(written.map(({ from }) => from)))
+  for (const phone of new Set([...written.map(({ from }) => from), ...optedOutByCallers]))
     if (await findOptOut(store, 'main', phone)) optedOut.add(phone);
-  return { recipients, finished, written, optedOut, devices };
+  return { recipients, finished, written, optedOut, optedOutByCallers, devices };
 }
 
 function sum(accounts: readonly EventsAccount[]): EventsAccount {

@@ -6,7 +6,7 @@ import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import PQueue from 'p-queue';
 import { codeAfter } from '../../gateway.js';
 import { scanCodes } from '../../scan-codes.js';
-import { postUntilAnswered } from '../client.js';
+import { callUntilAnswered } from '../client.js';
 import type { Progress } from '../progress.js';
 import type { Line } from '../take-account.js';
 
@@ -45,7 +45,7 @@ async function linkDevice({ store, simulator, bases }: World, i: number): Promis
   const device = `chaos-${i}`;
   const number = String(491_600_000_000 + i);
   const { value: token } = await createApiToken(store, 'main', { name: device, device });
-  const answer = await postUntilAnswered(bases, '/connect?rawQrCode=true', { token, body: {} });
+  const answer = await callUntilAnswered(bases, '/connect?rawQrCode=true', { token, body: {} });
   const address = { workspace: 'main', device };
   const nextCode = (before: string) => codeAfter(store, address, before);
   // Half of the accounts write by hidden identifier, and half by number.
