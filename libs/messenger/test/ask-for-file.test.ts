@@ -4,7 +4,7 @@ import { type Device, makeNumbers, type TestSession, useSessions } from './suppo
 
 describe('asking for a file that the network has not any more', () => {
   const sessions = useSessions();
-  const [friend] = makeNumbers(1) as [string];
+  const [friend, other] = makeNumbers(2) as [string, string];
   let device: Device;
   let test: TestSession;
 
@@ -14,11 +14,14 @@ describe('asking for a file that the network has not any more', () => {
     await test.next('open');
   });
 
-  async function receiveImage(addressing: 'pn' | 'lid') {
-    const body = { to: device.phone, image: { size: 100 }, addressing };
-    const { id } = await sessions.admin<{ id: string }>('POST', `phones/${friend}/messages`, body);
-    const heard = () => test.reports.flatMap((report) => (report.event === 'message' ? [report.value] : []));
-    const { content, platformId, jid } = await eventually(() => heard().find((message) => message.platformId === id));
+  async function receiveImage(addressing: 'pn' | 'lid', { from = friend, id }: { from?: string; id?: string } = {}) {
+    const body = { to: device.phone, image: { size: 100 }, addressing, ...(id && { id }) };
+    const before = test.reports.length;
+    const sent = await sessions.admin<{ id: string }>('POST', `phones/${from}/messages`, body);
+    const heard = () =>
+      test.reports.slice(before).flatMap((report) => (report.event === 'message' ? [report.value] : []));
+    const isIt = (message: { platformId: string }) => message.platformId === sent.id;
+    const { content, platformId, jid } = await eventually(() => heard().find(isIt));
     if (content.type !== 'image') throw new Error(content.type);
     const { directPath, mediaKey } = content.media;
     return { directPath, lost: { platformId, jid, mediaKey } };
@@ -35,6 +38,13 @@ describe('asking for a file that the network has not any more', () => {
         .and.not.to.equal(directPath);
       expect(sessions.simulator.network.media.find(path!)).not.to.equal(undefined);
     }
+  });
+
+  it('leads each to its own when two people have sent one under the same id', async () => {
+    const files = [await receiveImage('lid', { id: '3ATWO' }), await receiveImage('lid', { from: other, id: '3ATWO' })];
+    const [first, second] = await Promise.all(files.map(({ lost }) => test.session.askForFile(lost)));
+    expect([first, second]).to.deep.equal(files.map(({ directPath }) => directPath));
+    expect(first).not.to.equal(second);
   });
 
   it('says so when the phone does not have it either, or does not know the message', async () => {

@@ -35,7 +35,8 @@ export async function askForFile(
   let stop = () => {};
   const answer = new Promise<string | undefined>((resolve) => {
     const look = (node: BinaryNode) => {
-      if (node.attrs.id === id) resolve(readAnswer(node, { id, key }));
+      const found = node.attrs.id === id && readAnswer(node, { id, key });
+      if (found) resolve(found.directPath);
     };
     sock.ws.on(ANSWER, look);
     stop = () => sock.ws.off(ANSWER, look);
@@ -48,12 +49,15 @@ export async function askForFile(
   }
 }
 
-/** What cannot be read says that there is no file, too. */
-function readAnswer(node: BinaryNode, { id, key }: { id: string; key: Buffer }): string | undefined {
+type Answer = { directPath: string | undefined };
+
+/** `undefined`: it is for another file, that of another person's message under the same id. What is without a key says that there is no file. */
+function readAnswer(node: BinaryNode, { id, key }: { id: string; key: Buffer }): Answer | undefined {
+  const { media } = decodeMediaRetryNode(node);
+  if (!media) return { directPath: undefined };
   try {
-    const { media } = decodeMediaRetryNode(node);
-    const { result, directPath } = decryptMediaRetryData(media!, key, id) as proto.MediaRetryNotification;
-    return result === SUCCESS ? (directPath ?? undefined) : undefined;
+    const { result, directPath } = decryptMediaRetryData(media, key, id) as proto.MediaRetryNotification;
+    return { directPath: result === SUCCESS ? (directPath ?? undefined) : undefined };
   } catch {
     return undefined;
   }
