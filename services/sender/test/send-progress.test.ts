@@ -240,16 +240,23 @@ describe('SendProgress', () => {
     });
 
     it('is suspect as a whole with two of them: after a pause all go out alone, the suspects last', () => {
-      const send = openSend([lost(0, 5), lost(1, 3, 10), recipient(2), lost(3, 1)]);
+      const send = openSend([lost(0, 5), lost(1, 3, 4_000), recipient(2), lost(3, 1, 2_000)]);
       expect([send.isSuspect, send.suspicion]).to.deep.equal([true, 2]);
-      expect(lookUp(send, { nowMs: 16_009 })).to.deep.equal([]);
+      expect(lookUp(send, { nowMs: 19_999 })).to.deep.equal([]);
       expect(send.rests, 'its place is for others').to.equal(true);
-      send.addReady(lookUp(send, { nowMs: 16_010 }));
+      send.addReady(lookUp(send, { nowMs: 20_000 }));
       expect(send.hasReady).to.equal(false);
       const taken = [0, 1, 2, 3].map(() => takeAlone(send)?.recipient);
       expect(taken).to.deep.equal([3, 2, 1, 0]);
       send.settled(1);
       expect(send.isSuspect, 'one of them was innocent').to.equal(false);
+    });
+
+    it('waits no longer because many were in flight when their owners ended', () => {
+      const many = Array.from({ length: 20 }, (_, i) => lost(i, 3, 10_000 + i * 20));
+      const send = openSend([...many, recipient(20)]);
+      expect(lookUp(send, { limit: 30, nowMs: 12_379 })).to.deep.equal([]);
+      expect(lookUp(send, { limit: 30, nowMs: 12_380 })).to.have.length(21);
     });
 
     it('trusts a message again of which this owner saw what became of it', () => {

@@ -4,10 +4,10 @@ import { callUntilAnswered } from './client.js';
 import type { Line, PromisedSend } from './take-account.js';
 
 /** Per device: one in two is a list and a cancel, the other an opt-out and a list. */
-const EVERY_MS = 4_000;
-const LEAST_GAP_MS = 250;
+const EVERY_MS = 10_000;
+const LEAST_GAP_MS = 500;
 /** Enough that some are out, and some are not, when it is cancelled. */
-const RECIPIENTS = 12;
+const RECIPIENTS = 10;
 
 interface World {
   round: number;

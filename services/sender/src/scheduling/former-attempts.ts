@@ -13,6 +13,8 @@ const LOOKED_UP_AGAIN = ownErrorCode('looked_up_again');
 const MANY_ATTEMPTS = 3;
 /** With this many suspects in one send, its content may be the cause. */
 const MANY_SUSPECTS = 2;
+/** Attempted so close to each other, they were in flight together: whatever ended their owner did so once. */
+const TOGETHER_MS = 1_000;
 
 /** What Redis says of the recipients of a send who are not settled, when it is loaded. */
 export class FormerAttempts {
@@ -76,10 +78,10 @@ export function isSuspectSend(suspects: number): boolean {
 }
 
 function pauseOfAll(lost: readonly RecipientView[]): number {
-  let [attempts, lastMs] = [0, 0];
-  for (const { attempts: ofOne, atMs } of lost) {
-    attempts += ofOne;
-    lastMs = Math.max(lastMs, atMs);
+  let [ends, most, lastMs] = [0, 0, 0];
+  for (const { attempts, atMs } of lost.toSorted((a, b) => a.atMs - b.atMs)) {
+    if (atMs - lastMs > TOGETHER_MS) [ends, most] = [ends + most, 0];
+    [most, lastMs] = [Math.max(most, attempts), atMs];
   }
-  return lastMs + pauseAfter(attempts - MANY_SUSPECTS * MANY_ATTEMPTS);
+  return lastMs + pauseAfter(Math.max(0, ends + most - MANY_SUSPECTS * MANY_ATTEMPTS));
 }
