@@ -1,13 +1,12 @@
 import type { GatewayEvent } from '@gateway/contracts/events/events';
+import { charactersIn, HELD_CHARACTERS } from '@gateway/store/events/reading/held-characters';
 
-/** Of what people wrote, in what a lane has read of the log: more is read again when it is posted. The longest text alone is not more. */
-const HELD_CHARACTERS = 64 * 1024;
 /** Of a request: what is read, its JSON, and its bytes. */
 const CHARACTER_BYTES = 8;
 /** All else of it. */
 const REQUEST_BYTES = 1_024;
 
-/** What is read for one request, or several that are made at a time, with the texts that there is room for. */
+/** What is read for one request, or several that are made at a time, with the texts that there is room for: more are read again when they are posted. */
 export function textsHolder<S extends { event?: GatewayEvent; bytes?: number }>(): (step: S) => S {
   let held = 0;
   return (step) => {
@@ -31,10 +30,4 @@ export const isWithoutText = ({ type, data }: GatewayEvent): boolean =>
 /** What a request takes of memory until it has its answer. Changes count for nothing: as there are 500 in it at most, they need not wait. */
 export function requestBytes(told: readonly { bytes?: number }[]): number {
   return told.reduce((sum, { bytes = 0 }) => sum + bytes, REQUEST_BYTES);
-}
-
-function charactersIn(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  return Object.values(value).reduce((sum: number, each) => sum + charactersIn(each), 0);
 }

@@ -30,7 +30,12 @@ export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
   query: Joi.object<EventsQuery>({
     after: cursorField,
     types: typesField,
-    limit: Joi.number().integer().min(1).max(1_000).default(500).description('Changes in an answer, about.'),
+    limit: Joi.number()
+      .integer()
+      .min(1)
+      .max(1_000)
+      .default(500)
+      .description('Changes in an answer, about; fewer where people have written long texts.'),
     wait: Joi.number().integer().min(0).max(25).default(0).unit('seconds').description('How long to wait for one.'),
   }),
   body: noBody,

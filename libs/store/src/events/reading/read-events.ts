@@ -4,6 +4,7 @@ import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Store } from '../../core/store.js';
 import { type LogGone, readLog } from '../read-log.js';
 import { type EventFilter, eachEvent, type RenderedEvent } from '../render-events.js';
+import { charactersIn, HELD_CHARACTERS } from './held-characters.js';
 
 export interface EventPage {
   /** Each with where one is who has it. */
@@ -19,7 +20,7 @@ export interface EventPage {
 const ENTRIES = 200;
 
 /**
- * The events behind a place, of about `limit` changes; `LogGone` when some of them are not there any more. Throws `not_confirmed` until
+ * The events behind a place, of about `limit` changes, with no more than `HELD_CHARACTERS` of what people wrote; `LogGone` when some of them are not there any more. Throws `not_confirmed` until
  * replicas have them: what was told once does not come again after a failover, under a later place.
  */
 export async function readEvents(
@@ -32,13 +33,15 @@ export async function readEvents(
   const { entries, changes: looked, isLast } = found;
   if (entries.length > 0) await store.confirmWrites(workspaceKeys(store.space, workspace).eventLog);
   const page: EventPage = { rows: [], next: after, looked, isLast };
-  let changes = 0;
+  let [changes, characters] = [0, 0];
   for await (const { event, place } of eachEvent(store, workspace, entries, { ...filter, taken: after.offset })) {
     // Of the first entry, what was taken before.
     if (place.entry === '0-0' && place.offset <= after.offset) continue;
     const weight = [event.data.changes, event.data.phones].find(Array.isArray)?.length ?? 1;
-    if (changes > 0 && changes + weight > limit) return { ...page, isLast: false };
-    changes += weight;
+    const written = event.type === 'message.received' ? charactersIn(event.data) : 0;
+    const isFull = changes + weight > limit || characters + written > HELD_CHARACTERS;
+    if (changes > 0 && isFull) return { ...page, isLast: false };
+    [changes, characters] = [changes + weight, characters + written];
     // A place within the first entry is behind what came before it.
     const here = place.offset > 0 && place.entry === '0-0' ? { entry: after.entry, offset: place.offset } : place;
     page.rows.push({ event, place: here });
