@@ -4,10 +4,10 @@ import { callUntilAnswered } from './client.js';
 import type { Line, PromisedSend } from './take-account.js';
 
 /** Per device: one in two is a list and a cancel, the other an opt-out and a list. */
-const EVERY_MS = 10_000;
+const EVERY_MS = 6_000;
 const LEAST_GAP_MS = 500;
-/** Enough that some are out, and some are not, when it is cancelled. */
-const RECIPIENTS = 10;
+/** Enough that some are not out when it is cancelled, however fast it goes. */
+const RECIPIENTS = 50;
 
 interface World {
   round: number;
@@ -26,7 +26,7 @@ export async function changeMinds(world: World, promised: PromisedSend[], stop: 
   const { lines } = world;
   for (let i = 0; !stop.aborted; i++) {
     const line = lines[Math.floor(i / 2) % lines.length]!;
-    promised.push(await (i % 2 === 0 ? listAfterOptOut : cancelledList)(world, line, i));
+    promised.push(await (i % 2 === 0 ? cancelledList : listAfterOptOut)(world, line, i));
     await sleep(Math.max(EVERY_MS / lines.length, LEAST_GAP_MS), stop).catch(() => {});
   }
 }
