@@ -3,8 +3,8 @@ import { makeNumbers } from '../phones.js';
 import { callUntilAnswered } from './client.js';
 import type { Line, PromisedSend } from './take-account.js';
 
-/** Per device: one in two is a list and a cancel, the other an opt-out and a list. */
-const EVERY_MS = 6_000;
+/** Per device: both kinds. */
+const EVERY_MS = 12_000;
 const LEAST_GAP_MS = 500;
 /** Enough that some are not out when it is cancelled, however fast it goes. */
 const RECIPIENTS = 50;
@@ -25,8 +25,9 @@ interface World {
 export async function changeMinds(world: World, promised: PromisedSend[], stop: AbortSignal): Promise<void> {
   const { lines } = world;
   for (let i = 0; !stop.aborted; i++) {
-    const line = lines[Math.floor(i / 2) % lines.length]!;
-    promised.push(await (i % 2 === 0 ? cancelledList : listAfterOptOut)(world, line, i));
+    const line = lines[i % lines.length]!;
+    promised.push(await cancelledList(world, line, 2 * i));
+    promised.push(await listAfterOptOut(world, line, 2 * i + 1));
     await sleep(Math.max(EVERY_MS / lines.length, LEAST_GAP_MS), stop).catch(() => {});
   }
 }
