@@ -1,3 +1,4 @@
+import { node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { type Device, makeNumbers, type TestSession, useSessions } from './support/session-fixture.js';
@@ -52,6 +53,17 @@ describe('asking for a file that the network has not any more', () => {
     expect(await test.session.askForFile({ ...lost, platformId: '3AFFFF' })).to.equal(undefined);
     await sessions.admin('POST', 'media/expire?forgotten=true');
     expect(await test.session.askForFile(lost)).to.equal(undefined);
+  });
+
+  it('says so when the answer is none, and goes on', async () => {
+    const { network } = sessions.simulator;
+    const { lost, directPath } = await receiveImage('lid');
+    network.faults.add({ on: 'receipt', do: { silent: true }, count: 1 });
+    const asked = test.session.askForFile(lost);
+    const [linked] = network.accounts.ensure(device.phone).devices.values();
+    linked!.mailbox.post(node('notification', { from: lost.jid, type: 'mediaretry', id: lost.platformId, t: '1' }));
+    expect(await asked).to.equal(undefined);
+    expect(await test.session.askForFile(lost)).to.equal(directPath);
   });
 
   it('ends with the session', async () => {

@@ -51,13 +51,22 @@ export async function askForFile(
 
 type Answer = { directPath: string | undefined };
 
-/** `undefined`: it is for another file, that of another person's message under the same id. What is without a key says that there is no file. */
+/** `undefined`: it is for another file, that of another person's message under the same id. What is not sealed says that there is no file. */
 function readAnswer(node: BinaryNode, { id, key }: { id: string; key: Buffer }): Answer | undefined {
-  const { media } = decodeMediaRetryNode(node);
+  const media = readSealed(node);
   if (!media) return { directPath: undefined };
   try {
     const { result, directPath } = decryptMediaRetryData(media, key, id) as proto.MediaRetryNotification;
     return { directPath: result === SUCCESS ? (directPath ?? undefined) : undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+/** `undefined` also where nothing in it is as it should be. */
+function readSealed(node: BinaryNode) {
+  try {
+    return decodeMediaRetryNode(node).media;
   } catch {
     return undefined;
   }

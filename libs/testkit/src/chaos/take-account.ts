@@ -32,14 +32,12 @@ interface World {
   store: Store;
   simulator: Simulator;
   redis: { readonly blows: readonly RedisBlow[] };
-  /** Of the longest list. */
-  recipients: number;
   say(line: string): void;
 }
 
 /** Looks for each promised message in Redis and on its phone, and says what is known of those that are lost, unwanted, or came twice. */
 export async function takeAccount(
-  { store, simulator, recipients, redis, say }: World,
+  { store, simulator, redis, say }: World,
   sends: readonly PromisedSend[],
 ): Promise<Account & { forgotten: number }> {
   const promised: (PromisedMessage & { promisedAtMs: number })[] = [];
@@ -47,7 +45,7 @@ export async function takeAccount(
   let [forgotten, goneOn] = [0, 0];
   for (const { line, messageId, marker, refused, unwilling, cancelled, to, promisedAtMs } of sends) {
     const send = await readSend(store, line.address, messageId);
-    const rows = send ? await readRecipients(store, line.address, send.tag, { from: 0, limit: recipients }) : [];
+    const rows = send ? await readRecipients(store, line.address, send.tag, { from: 0, limit: to.length }) : [];
     if (!send) forgotten++;
     const left = (cancelled ?? 0) - (send?.counts.cancelled ?? 0);
     if (left > 0) say(`CANCELLED AND GONE ON: ${JSON.stringify({ messageId, cancelled, counts: send?.counts })}`);

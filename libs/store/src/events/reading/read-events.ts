@@ -20,8 +20,9 @@ export interface EventPage {
 const ENTRIES = 200;
 
 /**
- * The events behind a place, of about `limit` changes, with no more than `HELD_CHARACTERS` of what people wrote; `LogGone` when some of them are not there any more. Throws `not_confirmed` until
- * replicas have them: what was told once does not come again after a failover, under a later place.
+ * The events behind a place, of about `limit` changes, with no more than `HELD_CHARACTERS` of what people wrote; `LogGone` when some of
+ * them are not there any more. Throws `not_confirmed` until replicas have them: what was told once does not come again after a failover,
+ * under a later place.
  */
 export async function readEvents(
   { store, workspace }: { store: Store; workspace: Workspace },
