@@ -19,3 +19,8 @@ export function patienceMs(): number | undefined {
   const { TEST_PATIENCE_MS } = process.env;
   return TEST_PATIENCE_MS ? Number(TEST_PATIENCE_MS) : undefined;
 }
+
+/** That of the gateway in a chaos run, where the command line says nothing. */
+export function waitReplicas(): string {
+  return process.env.REDIS_WAIT_REPLICAS || '0';
+}

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { waitReplicas } from '../config.js';
 import { REDIS_KINDS } from './redis/start-redis.js';
 import { isKept, runChaos } from './run-chaos.js';
 
@@ -9,7 +10,7 @@ const { values } = parseArgs({
     devices: { type: 'string', default: '3' },
     recipients: { type: 'string' },
     redis: { type: 'string', default: 'single' },
-    'wait-replicas': { type: 'string', default: '0' },
+    'wait-replicas': { type: 'string', default: waitReplicas() },
     json: { type: 'boolean', default: false },
   },
 });
