@@ -21,7 +21,7 @@ import type { Ownership } from '@gateway/store/fleet/ownership';
 import { inboundSharesOf } from '@gateway/store/inbound/inbound-shares';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
-import { readParkingKey } from '@gateway/store/webhooks/delivering/parking-key';
+import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import { createApiToken, createPassingToken, createProof, findApiToken } from '@gateway/store/workspace/api-tokens';
 import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';

@@ -16,7 +16,7 @@ import { readReceived, recordReceived } from '@gateway/store/inbound/received-me
 import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { readContent } from '@gateway/store/sends/read-send';
-import { readParkingKey } from '@gateway/store/webhooks/delivering/parking-key';
+import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import { listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
 import { takeDevice } from '@gateway/testkit/ownership';

@@ -1,3 +1,5 @@
+import { entryMs } from '@gateway/contracts/events/cursor';
+import { EVENT_LOG } from '@gateway/contracts/events/entry';
 import { type BreakerOutcome, DELAYS_MS, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, isAsTaken, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
@@ -11,7 +13,7 @@ import {
   type ParkedState,
   readDue,
   readParked,
-} from '@gateway/store/webhooks/delivering/parked';
+} from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Told } from './feed.js';
 import { requestBytes } from './held-texts.js';
 import { isTogether } from './lane-work.js';
@@ -31,8 +33,8 @@ import {
 /**
  * What was put aside is posted in requests of its own: all that is due, and when that is refused half of it, until one recipient is
  * left whose event is refused alone. That event has a clock of its own from then on, and what follows for its recipient waits behind
- * it; all others have been told. After 72 hours it is left alone until it is replayed. What had no answer three times is not halved, as it
- * may have been taken: it has a clock of its own as a whole.
+ * it; all others have been told. After 72 hours it is left alone until it is replayed, or gone from the log: then it is lost, and what
+ * follows is told. What had no answer three times is not halved, as it may have been taken: it has a clock of its own as a whole.
  */
 export async function deliverParked(work: Work): Promise<LaneOutcome> {
   const { deps, taken } = work;
@@ -93,11 +95,8 @@ function countsOf({ keys }: KeysClaim, parked: readonly Parked[]): [key: string,
 
 async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   const { deps, webhook, taken } = work;
-  const parked = await readParked(
-    deps.store,
-    taken,
-    claim.keys.map(([key]) => key),
-  );
+  const keys = claim.keys.map(([key]) => key);
+  const parked = await readParked(deps.store, taken, keys, new Map(claim.keys));
   const posted = countsOf(claim, parked);
   const chosen = eventsOf(posted, parked);
   const read = await deps.feed.readAgain(
@@ -123,14 +122,14 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   if (wasTaken(answered.attempt)) return settle(work, answered, { state: grown(state), changes: done });
   if (wasRefused(answered) && !parked.some(({ clock }) => clock.whole)) {
     const [only, another] = parked;
-    if (only && !another) return settle(work, answered, refusedAlone(work, answered, { only, state }));
+    if (only && !another) return settle(work, answered, refusedAlone(work, answered, { only, state, told }));
     return settle(work, answered, { state: refusedTogether(work, answered, parked.length) });
   }
   // It was said of the endpoint.
   if (!wasRefused(answered) && !wasSilent(answered)) return settle(work, answered, { state: taken.parked });
   if (parked.some(({ clock }) => clock.failures || clock.whole)) {
     const clocks = parked.map(({ key, clock }) => [key, clock] as const);
-    return settle(work, answered, { state, changes: waitAgain(work, answered, clocks), isAgain: true });
+    return settle(work, answered, { state, changes: waitAgain(work, answered, clocks, told), isAgain: true });
   }
   const silences = (claim.silences ?? 0) + 1;
   if (silences < MANY_FAILURES) {
@@ -142,7 +141,7 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
     chosen.map(({ key }) => key),
   );
   const clocks = wholes.map(([key, whole]) => [key, { failures: silences - 1, whole }] as const);
-  return settle(work, answered, { state, changes: waitAgain(work, answered, clocks) });
+  return settle(work, answered, { state, changes: waitAgain(work, answered, clocks, told) });
 }
 
 interface Chosen {
@@ -189,24 +188,35 @@ function refusedTogether(work: Work, answered: Answered, keys: number): ParkedSt
   return { most: Math.floor(keys / 2), ...paced(work, answered) };
 }
 
-function refusedAlone(work: Work, answered: Answered, { only, state }: { only: Parked; state: ParkedState }): Settled {
+function refusedAlone(
+  work: Work,
+  answered: Answered,
+  { only, state, told }: { only: Parked; state: ParkedState; told: readonly Told[] },
+): Settled {
   const { key, clock } = only;
-  const changes = waitAgain(work, answered, [[key, clock]]);
+  const changes = waitAgain(work, answered, [[key, clock]], told);
   return clock.failures ? { state, changes, isAgain: true } : { state: { most: 1, ...paced(work, answered) }, changes };
 }
 
-/** What is one request has one clock. After 72 hours there is no next attempt. */
+/** Of what ended and is still in the log after its time. */
+const LOOK_AGAIN_MS = 60 * 60_000;
+
+/** What is one request has one clock. After 72 hours there is no next attempt: then it waits until the log has it no more. */
 function waitAgain(
   { deps }: Work,
   answered: Answered,
   clocks: readonly (readonly [key: string, clock: ParkedClock])[],
+  told: readonly Told[],
 ): ParkedChange[] {
   const { status } = answered.attempt;
-  const times = { nowMs: answered.nowMs, random: deps.random() };
+  const { nowMs } = answered;
+  const times = { nowMs, random: deps.random() };
+  const goneMs = Math.max(...told.map(({ parks }) => entryMs(parks.entry))) + EVENT_LOG.keptMs;
+  const endsMs = goneMs > nowMs ? goneMs : nowMs + LOOK_AGAIN_MS;
   return withLead(clocks).map(([key, clock]) => {
     const next = nextBreaker(clock, answered, times);
     const { nextAttemptMs: _, failures = 0, ...ended } = clock;
-    const breaker = next.status === 'disabled' ? { ...ended, failures: failures + 1 } : next.breaker;
+    const breaker = next.status === 'disabled' ? { ...ended, failures: failures + 1, endsMs } : next.breaker;
     const { whole } = clock;
     return {
       ...{ what: 'wait', key },

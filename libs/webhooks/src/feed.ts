@@ -1,6 +1,6 @@
 import type { EventTimes } from '@gateway/contracts/webhooks/webhook';
 import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
+import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 
 /** An endpoint, as a replay tells it: only what happened in these times. */

@@ -1,7 +1,7 @@
 import { compareCursors, parseCursor } from '@gateway/contracts/events/cursor';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import type { LaneClaim, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked';
+import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { FeedRange, Told, ToldWebhook } from './feed.js';
 import { tellsChanges } from './look-ahead.js';
 import { type PostedTold, postTold } from './post-told.js';

@@ -1,4 +1,11 @@
-import { compareEntries, comparePlaces, type LogPlace, parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
+import {
+  compareEntries,
+  comparePlaces,
+  entryMs,
+  type LogPlace,
+  parseCursor,
+  sayCursor,
+} from '@gateway/contracts/events/cursor';
 import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import type { Workspace } from '@gateway/contracts/ids';
@@ -12,8 +19,8 @@ import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/re
 import { type AskedPart, UPDATED, wantedOf } from '@gateway/store/events/reading/change-shapes';
 import { type EntryEvent, entryReader, updateOf } from '@gateway/store/events/render-events';
 import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
-import { readParkingKey } from '@gateway/store/webhooks/delivering/parking-key';
+import { type ParkedEvent, parkedId } from '@gateway/store/webhooks/delivering/parked/parked';
+import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type { Feed, Told, ToldWebhook } from './feed.js';
 import { isWithoutText, textsHolder } from './held-texts.js';
@@ -209,7 +216,7 @@ function toldIn({ entry, event, writer, bytes, place, rows }: ToldStep): LogTold
   const { type, device } = event;
   const to = sayCursor(place);
   if (type !== UPDATED) {
-    const parks: ParkedEvent = { entry, id: event.id, type };
+    const parks: ParkedEvent = { entry, id: parkedId(event.id), type };
     return [{ event, to, parks, ...(writer !== undefined && { writer }), ...(bytes && { bytes }) }];
   }
   return rowsOf({ event }).map((row, i) => {
@@ -220,7 +227,8 @@ function toldIn({ entry, event, writer, bytes, place, rows }: ToldStep): LogTold
   });
 }
 
-const nameOf = ({ type, id }: ParkedEvent) => `${type} ${id}`;
+/** The version before wrote long ids whole. */
+const nameOf = ({ type, id }: ParkedEvent) => `${type} ${parkedId(id)}`;
 
 /** Of whom an event tells, or of what: of that the order holds. */
 function whoIn(told: LogTold): string {
@@ -369,7 +377,7 @@ function endsBy({ end, rows }: Step, row: number, last: LogPlace): boolean {
 
 /** The log does not go back to where the lane is: that is told to all, whatever they ask for. */
 function gapBefore({ id }: Webhook, lane: TellLane, place: LogPlace): Step {
-  const atMs = Number(place.entry.split('-')[0]);
+  const atMs = entryMs(place.entry);
   const event: GatewayEvent = {
     ...{ id: `evt_${id}_${lane}_${place.entry}_gap`, type: GAP, version: 1 },
     ...{ timestamp: new Date(atMs).toISOString(), device: null, data: { missing: null } },

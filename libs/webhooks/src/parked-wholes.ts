@@ -1,4 +1,4 @@
-import type { ParkedClock, Whole } from '@gateway/store/webhooks/delivering/parked';
+import type { ParkedClock, Whole } from '@gateway/store/webhooks/delivering/parked/parked';
 
 /** A request as it is put aside, by key. @param keys of what is in it, in order. */
 export function wholeOf(id: string, keys: readonly string[]): [key: string, whole: Whole][] {

@@ -1,7 +1,7 @@
 import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked';
+import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Told } from './feed.js';
 import {
   endsBefore,

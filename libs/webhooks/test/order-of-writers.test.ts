@@ -1,4 +1,6 @@
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import { listParked } from '@gateway/store/webhooks/delivering/parked/parked';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
@@ -53,6 +55,34 @@ describe('what one person writes, told to a webhook', () => {
       expect(textsOf(stage.events)).to.deep.equal(['3', '4', '5', '1', '2']);
     });
   }
+
+  it('is put aside in as little room where the phone chose a long id, and is found by it', async () => {
+    const tell = await create({ types: ['message.received'] });
+    let isBroken = true;
+    stage.refuses = ({ data }) => isBroken && data.from === ANN;
+    const message = {
+      platformId: '-'.repeat(100),
+      jid: `${ANN}@s.whatsapp.net`,
+      phone: ANN!,
+      text: '1',
+      atMs: Date.now(),
+    };
+    await recordIncoming(space.store, ownership, { message, nowMs: Date.now() });
+    for (let other = 0; other < 3; other++) await write({ jid: `${BEN}@s.whatsapp.net`, phone: BEN! });
+    await tellFor(tell, HOUR_MS);
+    const place = { workspace: 'main', id: tell.id };
+    const parked = await listParked(space.store, place, { limit: 9 });
+    expect(parked.map(({ events }) => JSON.stringify(events[0]).length < 250)).to.deep.equal([true]);
+    isBroken = false;
+    const { id } = stage.posted.find(({ data }) => data.from === ANN)!;
+    expect(id.length).to.be.greaterThan(400);
+    expect(await replayWebhook(space.store, place, { ids: [id] }, Date.now() + stage.aheadMs)).to.deep.equal({
+      unknown: [],
+    });
+    await tell();
+    expect(stage.events.at(-1)!.id).to.equal(id);
+    expect(await listParked(space.store, place, { limit: 9 })).to.deep.equal([]);
+  });
 
   describe('under an id that is the name of something else', () => {
     const NAMES = [ANN!, HIDDEN, 'device', 'optout', `recipient ${ANN}`];

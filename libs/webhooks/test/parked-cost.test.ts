@@ -1,5 +1,6 @@
 import { claimDelivery, type TakenWebhook, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import { findParkedKeys, readParked } from '@gateway/store/webhooks/delivering/parked';
+import { findParkedKeys, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
+import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
@@ -12,13 +13,14 @@ describe('what is put aside costs Redis', () => {
   let space: RedisSpace;
   let taken: TakenWebhook;
   let steps = 0;
-  beforeEach(async () => {
-    space = await openRedisSpace();
+  const open = async (url?: string) => {
+    space = await openRedisSpace({ ...(url && { url }) });
     const id = await createActiveWebhook(space.store, 'https://example.com/hook');
     const found = await takeWebhook(space.store, { workspace: 'main', id }, ownerOf('process-1'));
     if (typeof found === 'string') throw new Error(found);
     taken = found;
-  });
+  };
+  beforeEach(() => open());
   afterEach(() => space.close());
 
   const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
@@ -77,5 +79,36 @@ describe('what is put aside costs Redis', () => {
     const many = await bytesSent(ask);
     // The answer to INFO itself, whose numbers grow, is in both.
     expect(many).to.be.at.most(few + 1_000);
+  });
+
+  it('as few bytes of its file for the next event of a recipient of whom there is much as for the second one', async () => {
+    const server = await RedisProcess.start();
+    const shared = space;
+    try {
+      await open(server.url);
+      const written = async (keys: readonly string[]) => {
+        const read = async () => {
+          const info = await space.clients.commands.info('persistence');
+          return Number(/^aof_current_size:(\d+)/m.exec(info)![1]) + Number(/^aof_buffer_length:(\d+)/m.exec(info)![1]);
+        };
+        const before = await read();
+        await park(keys);
+        return (await read()) - before;
+      };
+      await park(['someone']);
+      const second = await written(['someone']);
+      await park(numbers(CHANGES).map(() => 'someone'));
+      const next = await written(['someone']);
+      expect(second).to.be.greaterThan(0);
+      expect(next).to.be.at.most(second + 20);
+      // Also where there is no room: one goes for one that comes.
+      for (let time = 0; time < 3; time++) await park(numbers(CHANGES).map(() => 'someone'));
+      const over = await written(['someone']);
+      expect(over).to.be.at.most(3 * second);
+    } finally {
+      await space.close();
+      await server.stop();
+      space = shared;
+    }
   });
 });

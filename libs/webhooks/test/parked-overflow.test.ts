@@ -2,7 +2,7 @@ import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { claimDelivery, type TakenWebhook, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import { readParked } from '@gateway/store/webhooks/delivering/parked';
+import { readParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { expect } from 'chai';
 import { ownerOf } from './support/owner-of.js';
 import { useEndpoint } from './support/use-endpoint.js';

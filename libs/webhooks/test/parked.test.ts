@@ -1,7 +1,7 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked';
+import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { changeWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
 import { ownerOf } from './support/owner-of.js';

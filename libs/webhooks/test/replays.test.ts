@@ -1,7 +1,7 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
-import { listParked, type ParkedPlace } from '@gateway/store/webhooks/delivering/parked';
+import { listParked, type ParkedPlace } from '@gateway/store/webhooks/delivering/parked/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { deleteWebhook } from '@gateway/store/webhooks/webhooks';

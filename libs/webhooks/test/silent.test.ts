@@ -1,5 +1,5 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { readParked } from '@gateway/store/webhooks/delivering/parked';
+import { readParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { changeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';

@@ -38,6 +38,9 @@ export function compareCursors(one: string, other: string): number {
   return comparePlaces(parseCursor(one)!, parseCursor(other)!);
 }
 
+/** When an entry came into its log. */
+export const entryMs = (id: string): number => Number(id.split('-')[0]);
+
 /** No entry lies between the two. */
 export function entryBefore(id: string): string {
   const [ms, number] = id.split('-').map(Number) as [number, number];

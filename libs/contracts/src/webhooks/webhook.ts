@@ -65,6 +65,8 @@ export const WEBHOOK_LIMITS = {
   keptAttempts: 200,
   /** Events of an endpoint that are put aside; then the oldest go. */
   maxParked: 10_000,
+  /** And of one recipient, or one writer. */
+  maxParkedOfOne: 1_000,
   /** Asked for, and not done. */
   maxReplays: 100,
   maxConcurrency: 20,

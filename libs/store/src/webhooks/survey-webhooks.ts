@@ -1,4 +1,4 @@
-import { parseCursor } from '@gateway/contracts/events/cursor';
+import { entryMs, parseCursor } from '@gateway/contracts/events/cursor';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Breaker } from '@gateway/contracts/webhooks/breaker';
@@ -48,11 +48,11 @@ type Found = Pick<WebhookSurvey, 'failingSinceMs' | 'undeliveredSinceMs'> & {
 };
 
 async function surveyOne(store: Store, workspace: Workspace, id: WebhookId): Promise<Found | undefined> {
-  const { webhook, webhookParked, eventLog } = workspaceKeys(store.space, workspace);
+  const { webhook, webhookParkedSince, eventLog } = workspaceKeys(store.space, workspace);
   const fields = ['status', 'breaker', ...LANES.map((lane) => `lane:${lane}`)];
   const [[status, breaker, ...lanes], aside] = await Promise.all([
     store.redis.hmget(webhook(id), ...fields),
-    store.redis.hlen(webhookParked(id)),
+    store.redis.zcard(webhookParkedSince(id)),
   ]);
   if (!status) return undefined;
   const { sinceMs } = JSON.parse(breaker ?? '{}') as Breaker;
@@ -69,5 +69,5 @@ async function oldestAfter(store: Store, log: string, lane: string | null | unde
   if (!lane) return undefined;
   const { entry } = parseCursor((JSON.parse(lane) as LaneState).cursor)!;
   const [next] = await store.redis.xrange(log, `(${entry}`, '+', 'COUNT', 1);
-  return next && Number(next[0].split('-')[0]);
+  return next && entryMs(next[0]);
 }

@@ -1,8 +1,8 @@
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
 import { claimDelivery, settleDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked';
-import { readParkingKey } from '@gateway/store/webhooks/delivering/parking-key';
+import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
+import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-import { listParked as list, parseParkedPlace, sayParkedPlace } from '@gateway/store/webhooks/delivering/parked';
+import { listParked as list, parseParkedPlace, sayParkedPlace } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
@@ -31,8 +31,8 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
     summary: 'List what a webhook refuses',
     description:
       'Events that were refused, or not answered, three times while other requests were taken, the oldest first. They are tried again by ' +
-      'themselves, for 72 hours, and what follows for the same recipient waits behind them. 10,000 events of an endpoint are kept so; if there are more, ' +
-      'the oldest go, and the endpoint is told `events.gap`. For a short while after it was put aside, a request is here as a whole, until ' +
+      'themselves, for 72 hours, and what follows for the same recipient waits behind them, until they are replayed or seven days old. 10,000 events of an ' +
+      'endpoint are kept so, and 1,000 of one recipient or writer; if there are more, the oldest go, and the endpoint is told `events.gap`. For a short while after it was put aside, a request is here as a whole, until ' +
       'the events that are refused are found. A request that was not answered stays whole: it may have been taken.',
     answer: {
       status: 200,
@@ -76,7 +76,7 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
     const page = await list(
       store,
       { workspace, id },
-      { after: after === undefined ? after : parseParkedPlace(after), limit: limit + 1 },
+      { after: after === undefined ? after : parseParkedPlace(after), limit: limit + 1, ofEach: 1 },
     );
     const last = page[limit - 1];
     return {
@@ -91,11 +91,11 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
 
 type Parked = Awaited<ReturnType<typeof list>>[number];
 
-function describe({ sinceMs, dueMs, clock, events: [first, ...behind] }: Parked) {
+function describe({ sinceMs, dueMs, clock, count, events: [first] }: Parked) {
   const { id, type, device = null } = first!;
   return {
     ...{ id, type, device, since: iso(sinceMs), attempts: clock.failures ?? 0, lastStatus: clock.lastStatus ?? null },
-    ...{ nextAttemptAt: dueMs === null ? null : iso(dueMs), waiting: behind.length },
+    ...{ nextAttemptAt: dueMs === null ? null : iso(dueMs), waiting: count - 1 },
   };
 }
 

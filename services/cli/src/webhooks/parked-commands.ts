@@ -4,7 +4,7 @@ import {
   type ParkedPlace,
   parseParkedPlace,
   sayParkedPlace,
-} from '@gateway/store/webhooks/delivering/parked';
+} from '@gateway/store/webhooks/delivering/parked/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
@@ -47,9 +47,9 @@ export function addParkedCommands(webhooks: Command, run: RunCommand): void {
 }
 
 async function parked({ store, workspace, output }: CliContext, id: string, { after, limit }: Page): Promise<void> {
-  const more = await listParked(store, { workspace, id }, { after, limit: limit + 1 });
+  const more = await listParked(store, { workspace, id }, { after, limit: limit + 1, ofEach: 1 });
   const found = more.slice(0, limit);
-  const shown = found.map(({ events: [first, ...behind], key, sinceMs, dueMs, clock }) => ({
+  const shown = found.map(({ events: [first], count, key, sinceMs, dueMs, clock }) => ({
     ...{
       cursor: sayParkedPlace({ sinceMs, key }),
       id: first!.id,
@@ -58,7 +58,7 @@ async function parked({ store, workspace, output }: CliContext, id: string, { af
       attempts: clock.failures ?? 0,
     },
     ...{ lastStatus: clock.lastStatus, nextAttemptAt: dueMs === null ? undefined : new Date(dueMs).toISOString() },
-    waiting: behind.length,
+    waiting: count - 1,
   }));
   const toRow = (index: number) => {
     const { id, attempts, lastStatus, waiting } = shown[index]!;

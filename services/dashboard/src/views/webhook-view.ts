@@ -4,7 +4,7 @@ import type { Workspace } from '@gateway/contracts/ids';
 import { schemeOf, secretsAt } from '@gateway/contracts/webhooks/signature';
 import { type WebhookAttempt, type WebhookId, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
-import { listParked } from '@gateway/store/webhooks/delivering/parked';
+import { listParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { listWebhooks, readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
 
@@ -35,7 +35,7 @@ export async function readWebhookPage(deps: WebhookDeps, id: WebhookId): Promise
   const webhook = await readWebhook(store, workspace, id);
   if (!webhook) return null;
   const attempts = await listAttempts(store, workspace, id, SHOWN);
-  const parked = await listParked(store, { workspace, id }, { limit: SHOWN_PARKED });
+  const parked = await listParked(store, { workspace, id }, { limit: SHOWN_PARKED, ofEach: 1 });
   return {
     webhook: describe(webhook, attempts, nowMs()),
     deliveries: countAttempts(attempts),
@@ -72,10 +72,10 @@ function describe(webhook: Webhook, attempts: readonly WebhookAttempt[], nowMs: 
 }
 
 function describeParked(parked: Awaited<ReturnType<typeof listParked>>[number]): ParkedView {
-  const { sinceMs, dueMs, clock, events } = parked;
+  const { sinceMs, dueMs, clock, count, events } = parked;
   const { id = '', type = '' } = events[0] ?? {};
   return {
-    ...{ id, type, sinceMs, attempts: clock.failures ?? 0, waiting: events.length - 1 },
+    ...{ id, type, sinceMs, attempts: clock.failures ?? 0, waiting: count - 1 },
     ...(clock.lastStatus !== undefined && { lastStatus: clock.lastStatus }),
     ...(dueMs !== null && { nextAttemptMs: dueMs }),
   };

@@ -1,4 +1,4 @@
-import { compareEntries, entryBefore, type LogPlace } from '@gateway/contracts/events/cursor';
+import { compareEntries, entryBefore, entryMs, type LogPlace } from '@gateway/contracts/events/cursor';
 import { type EventPart, openEntry } from '@gateway/contracts/events/entry';
 import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
@@ -116,7 +116,7 @@ async function planSearch(store: Store, workspace: Workspace, parts: EventIdPart
     const { place } = parts;
     if (place !== workspace && (await findDeviceByShortId(store, workspace, place)) === undefined) return undefined;
     if (parts.kind === 'timed') return { ...at(parts.atMs), offsetIn: ({ atMs }) => startIf(atMs === parts.atMs) };
-    return { ...at(Number(parts.entry.split('-')[0])), offsetIn: ({ id }) => startIf(id === parts.entry) };
+    return { ...at(entryMs(parts.entry)), offsetIn: ({ id }) => startIf(id === parts.entry) };
   }
   const device = await findDeviceByShortId(store, workspace, parts.shortDeviceId);
   if (device === undefined) return undefined;

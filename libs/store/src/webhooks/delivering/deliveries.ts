@@ -8,13 +8,13 @@ import { oneOf, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { LANES, type LaneState, type TellLane } from './lanes.js';
 import type { WebhookOwner } from './owners.js';
-import { type ParkedChange, type ParkedState, parkedKeys, toArguments } from './parked.js';
+import { type ParkedChange, type ParkedState, parkedKeys, toArguments } from './parked/parked.js';
 import { type Replay, stateOfReplay } from './replays.js';
 
 const KEYS = ['webhook', 'parked', 'due', 'since', 'replays'] as const;
 const WRITES = {
   ...{ lane: text, processId: text, revision: text, before: text, after: text },
-  ...{ parksAtMs: number, mostParked: number },
+  ...{ parksAtMs: number, mostOfOne: number, mostParked: number },
 };
 const CHANGES = { '...changes': mixed };
 const REPLY = oneOf('done', 'fenced', 'idle');
@@ -153,7 +153,7 @@ function argumentsOf(store: Store, { workspace, id, processId, revision, stored 
   return {
     ...parkedKeys(store, workspace, id),
     ...{ lane, processId, revision, before: stored[lane], after: toText(state) },
-    ...{ parksAtMs: nowMs, mostParked: WEBHOOK_LIMITS.maxParked },
+    ...{ parksAtMs: nowMs, mostOfOne: WEBHOOK_LIMITS.maxParkedOfOne, mostParked: WEBHOOK_LIMITS.maxParked },
     changes: changes.flatMap((change): ScriptArgument[] => toArguments(change)),
   };
 }

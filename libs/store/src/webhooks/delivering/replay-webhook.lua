@@ -2,6 +2,7 @@
 -- What is put aside is due at once, as if neither it nor others had failed; what is told only as a whole stays that.
 -- The same replay again is none more.
 -- Output: 'done', 'gone', or 'full' when there are too many replays: then nothing was changed.
+--- @include parked-key
 if redis.call('EXISTS', webhook_key) == 0 then return 'gone' end
 local added = 0
 for i = before_wanted + 1, #ARGV, 2 do
@@ -12,11 +13,14 @@ local breaker = redis.call('HGET', webhook_key, 'breaker')
 if breaker then redis.call('HSET', webhook_key, 'breaker', (string.gsub(breaker, ',?"aside":%b{}', ''))) end
 for i = before_wanted + 1, #ARGV, 2 do
   local wanted = ARGV[i + 1]
-  local lines = ARGV[i] == 'key' and redis.call('HGET', parked_key, wanted)
-  if lines then
-    local rest = (string.find(lines, '\n', 1, true))
-    local whole = string.match(string.sub(lines, 1, rest), '"whole":%b{}') or ''
-    redis.call('HSET', parked_key, wanted, '{' .. whole .. '}' .. string.sub(lines, rest))
+  local text = ARGV[i] == 'key' and redis.call('HGET', parked_key, wanted)
+  if text then
+    local parked = parse_parked(text)
+    local whole = string.match(parked.clock, '"whole":%b{}') or ''
+    parked.clock = '{' .. whole .. '}'
+    local from = parked.next
+    parked.next = from + #parked.former
+    write_parked(wanted, parked, parked.former, from)
     redis.call('ZADD', due_key, now_ms, wanted)
   elseif ARGV[i] == 'range' and not redis.call('LPOS', replays_key, wanted) then
     redis.call('RPUSH', replays_key, wanted)

@@ -9,7 +9,7 @@ import { findInLog, makeLooks } from '../../events/reading/find-event.js';
 import { listAttempts } from '../webhook-attempts.js';
 import { readWebhook } from '../webhooks.js';
 import type { LaneState } from './lanes.js';
-import { findParked, parkedKeys } from './parked.js';
+import { findParked, parkedKeys } from './parked/parked.js';
 
 /**
  * What is told once more: one request as it was, or all between two places of the log. With `times` all that happened in them, wherever it is

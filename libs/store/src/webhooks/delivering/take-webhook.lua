@@ -1,6 +1,6 @@
 -- Lets a process deliver to an endpoint unless it belongs to another one that lives: whose session has not run out.
 -- Output: { 'gone' }, { 'idle' } when nothing is to be sent, { 'taken' } by another, or { 'yours', since when things are for it in ms,
--- revision, breaker, how many keys are parked, how many parked events were lost and not told, the first replay, state of each lane of
+-- revision, breaker, '0' if nothing is parked, how many parked events were lost and not told, the first replay, state of each lane of
 -- `lanes` ... }, of these '' for what is not there.
 local status, owner, created = unpack(redis.call('HMGET', webhook_key, 'status', 'owner', 'createdAtMs'))
 if not status then return { 'gone' } end

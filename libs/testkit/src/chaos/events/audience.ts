@@ -4,7 +4,7 @@ import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
-import { listParked } from '@gateway/store/webhooks/delivering/parked';
+import { listParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';

@@ -1,8 +1,8 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
-import { bytes, defineScript } from '../../core/scripts/define-script.js';
-import type { Store } from '../../core/store.js';
+import { bytes, defineScript } from '../../../core/scripts/define-script.js';
+import type { Store } from '../../../core/store.js';
 
 const keepStep = defineScript({
   name: 'keep-parking-key',

@@ -1,15 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Breaker } from '@gateway/contracts/webhooks/breaker';
-import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
-import type { ScriptArgument } from '../../core/scripts/define-script.js';
-import type { Store } from '../../core/store.js';
+import { WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { defineScript, mixed, number, type ScriptArgument } from '../../../core/scripts/define-script.js';
+import type { Store } from '../../../core/store.js';
 
 /** An event that is put aside, or a change of `messages.updated`: where it is found again. */
 export interface ParkedEvent {
   /** Of the log. */
   entry: string;
-  /** Of the event, or of the change. */
+  /** `parkedId` of the event, or of the change. */
   id: string;
   type: string;
   /** Of a change: these can be told together. */
@@ -20,11 +21,22 @@ export interface ParkedEvent {
   isSecond?: true;
 }
 
+/** So long are all ids but those that a phone chose, which may have four times as many characters. */
+const MAX_ID_CHARACTERS = 100;
+
+/** The id by which an event is found again that is put aside: its own, or if that is long a digest of it. */
+export function parkedId(id: string): string {
+  if (id.length <= MAX_ID_CHARACTERS) return id;
+  return `evt_${createHash('sha256').update(id).digest('hex')}`;
+}
+
 /** The failures of an event that was refused alone, or of a request without an answer. */
 export interface ParkedClock extends Breaker {
   /** Of HTTP. */
   lastStatus?: number;
   whole?: Whole;
+  /** It is not tried again by itself; at this time the log has it no more. */
+  endsMs?: number;
 }
 
 /** What is first of a key was in one request with what is first of others, and may have been taken: it comes again as it was. */
@@ -81,7 +93,7 @@ export function toArguments(change: ParkedChange): ScriptArgument[] {
     case 'lose':
       return ['lose', '', change.count];
     case 'wait':
-      return [change.clock.nextAttemptMs ?? 'inf', change.key, JSON.stringify(change.clock)];
+      return [change.clock.nextAttemptMs ?? change.clock.endsMs ?? 'inf', change.key, JSON.stringify(change.clock)];
   }
 }
 
@@ -92,33 +104,63 @@ export async function findParkedKeys(
   keys: readonly string[],
 ): Promise<Set<string>> {
   if (keys.length === 0) return new Set();
-  // Their events are a megabyte at most, and it is asked before each request.
   const found = await store.redis.zmscore(workspaceKeys(store.space, workspace).webhookParkedSince(id), ...keys);
   return new Set(keys.filter((_, i) => found[i] !== null));
 }
 
-/** What is due, the longest first: at most so many keys. */
-export async function readDue(
+/** How many of the first events of each key are asked for. */
+type Wanted = readonly (readonly [key: string, most: number])[];
+
+/** With how many events it has; of those only the first ones that were asked for are here. */
+type ParkedPart = Parked & { count: number };
+
+const readStep = defineScript({
+  name: 'read-parked',
+  whenFull: 'runs',
+  keys: ['parked'],
+  args: { together: number, '...wanted': mixed },
+  reply: (reply) =>
+    (reply as [key: string, clock: string, count: number, ...events: string[]][]).map(
+      ([key, clock, count, ...events]): ParkedPart => {
+        return { key, count, clock: JSON.parse(clock), events: events.map((event) => JSON.parse(event)) };
+      },
+    ),
+});
+
+/** In the order of the keys, and until there are so many events together; those that are gone are left out. */
+async function readParts(
   store: Store,
   { workspace, id }: { workspace: Workspace; id: WebhookId },
-  { nowMs, most }: { nowMs: number; most: number },
-): Promise<Parked[]> {
-  const due = workspaceKeys(store.space, workspace).webhookParkedDue(id);
-  return readParked(store, { workspace, id }, await store.redis.zrangebyscore(due, '-inf', nowMs, 'LIMIT', 0, most));
+  wanted: Wanted,
+  together: number = WEBHOOK_LIMITS.maxParked,
+): Promise<ParkedPart[]> {
+  if (wanted.length === 0) return [];
+  const parked = workspaceKeys(store.space, workspace).webhookParked(id);
+  return readStep(store, { parked, together, wanted: wanted.flat() });
 }
 
-/** In the order of the keys; those that are gone are left out. */
+/** What is due, the longest first: at most so many keys, and as many events as one request may have, or a few more. */
+export async function readDue(
+  store: Store,
+  place: { workspace: Workspace; id: WebhookId },
+  { nowMs, most }: { nowMs: number; most: number },
+): Promise<Parked[]> {
+  const { due } = parkedKeys(store, place.workspace, place.id);
+  const keys = await store.redis.zrangebyscore(due, '-inf', nowMs, 'LIMIT', 0, most);
+  const { maxChanges } = WEBHOOK_LIMITS;
+  const wanted = keys.map((key) => [key, maxChanges] as const);
+  return (await readParts(store, place, wanted, maxChanges)).map(({ count: _, ...parked }) => parked);
+}
+
+/** In the order of the keys; those that are gone are left out. @param mostOf of the first events of a key; default: all. */
 export async function readParked(
   store: Store,
-  { workspace, id }: { workspace: Workspace; id: WebhookId },
+  place: { workspace: Workspace; id: WebhookId },
   keys: readonly string[],
+  mostOf: ReadonlyMap<string, number> = new Map(),
 ): Promise<Parked[]> {
-  if (keys.length === 0) return [];
-  const found = await store.redis.hmget(workspaceKeys(store.space, workspace).webhookParked(id), ...keys);
-  return keys.flatMap((key, i) => {
-    const [clock, ...events] = found[i]?.split('\n').map((line) => JSON.parse(line)) ?? [];
-    return clock ? [{ key, clock, events }] : [];
-  });
+  const wanted = keys.map((key) => [key, mostOf.get(key) ?? WEBHOOK_LIMITS.maxParked] as const);
+  return (await readParts(store, place, wanted)).map(({ count: _, ...parked }) => parked);
 }
 
 /** In `listParked`. */
@@ -138,12 +180,16 @@ export function parseParkedPlace(text: string): ParkedPlace | undefined {
 
 const AT_ONCE = 500;
 
-/** One page, those first that have been there for longest. @param after the last one of the page before. */
+/** One page, those first that have been there for longest. @param after the last one of the page before. @param ofEach so many of its first events; default: all. */
 export async function listParked(
   store: Store,
   { workspace, id }: { workspace: Workspace; id: WebhookId },
-  { after, limit }: { after?: ParkedPlace | undefined; limit: number },
-): Promise<(Parked & ParkedPlace & { dueMs: number | null })[]> {
+  {
+    after,
+    limit,
+    ofEach = WEBHOOK_LIMITS.maxParked,
+  }: { after?: ParkedPlace | undefined; limit: number; ofEach?: number },
+): Promise<(ParkedPart & ParkedPlace & { dueMs: number | null })[]> {
   const { since, due } = parkedKeys(store, workspace, id);
   const places: ParkedPlace[] = [];
   let start = after ? await store.redis.zcount(since, '-inf', `(${after.sinceMs}`) : 0;
@@ -157,13 +203,20 @@ export async function listParked(
   }
   const page = places.slice(0, limit);
   const keys = page.map(({ key }) => key);
-  const parked = await readParked(store, { workspace, id }, keys);
+  const parked = await readParts(
+    store,
+    { workspace, id },
+    keys.map((key) => [key, ofEach]),
+  );
   const times = keys.length > 0 ? await store.redis.zmscore(due, ...keys) : [];
   const found = new Map(parked.map((each) => [each.key, each]));
   return page.flatMap((place, i) => {
-    const dueMs = Number(times[i] ?? 'Infinity');
     const each = found.get(place.key);
-    return each ? [{ ...each, ...place, dueMs: Number.isFinite(dueMs) ? dueMs : null }] : [];
+    if (!each) return [];
+    const dueMs = Number(times[i] ?? 'Infinity');
+    // What ends is not tried again.
+    const isTried = Number.isFinite(dueMs) && dueMs !== each.clock.endsMs;
+    return [{ ...each, ...place, dueMs: isTried ? dueMs : null }];
   });
 }
 
@@ -174,12 +227,20 @@ export async function findWhole(
   whole: Whole,
 ): Promise<Parked[]> {
   const isOfIt = ({ clock }: Parked) => clock.whole?.id === whole.id;
-  const [lead] = whole.lead === undefined ? [] : await readParked(store, place, [whole.lead]);
+  const [lead] = whole.lead === undefined ? [] : await readParts(store, place, [[whole.lead, 0]]);
   const keys = lead && isOfIt(lead) && lead.clock.whole?.keys;
-  if (keys) return (await readParked(store, place, keys)).filter(isOfIt);
+  if (keys) {
+    return (
+      await readParts(
+        store,
+        place,
+        keys.map((key) => [key, 0]),
+      )
+    ).filter(isOfIt);
+  }
   const found: Parked[] = [];
   for (let after: ParkedPlace | undefined; ; ) {
-    const page = await listParked(store, place, { after, limit: AT_ONCE });
+    const page = await listParked(store, place, { after, limit: AT_ONCE, ofEach: 0 });
     found.push(...page.filter(isOfIt));
     after = page.at(-1);
     if (!after) return found;
@@ -199,9 +260,15 @@ export async function findParked(
   ids: ReadonlySet<string>,
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for (let after: ParkedPlace | undefined; found.size < ids.size; ) {
+  const idOf = new Map([...ids].map((id) => [parkedId(id), id]));
+  for (let after: ParkedPlace | undefined; found.size < idOf.size; ) {
     const page = await listParked(store, place, { after, limit: AT_ONCE });
-    for (const { key, events } of page) for (const event of events) if (ids.has(event.id)) found.set(event.id, key);
+    for (const { key, events } of page) {
+      for (const event of events) {
+        const id = idOf.get(parkedId(event.id));
+        if (id !== undefined) found.set(id, key);
+      }
+    }
     after = page.at(-1);
     if (!after) break;
   }
