@@ -3,6 +3,7 @@ import { findWorkspace } from '@gateway/store/workspace/delete-workspace';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace } from '@gateway/testkit/redis-space';
+import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
 import { runCli } from './support/run-cli.js';
 
@@ -15,6 +16,7 @@ describe('a workspace that is deleted while its device sends', () => {
     try {
       gateway = await Gateway.start({ space, simulator, inOneProcess: true, env: { PACE_PER_MINUTE: '60' } });
       await gateway.link(ACCOUNT);
+      await createActiveWebhook(space.store, 'https://127.0.0.1:1/');
       const sent = await gateway.call('POST', '/send', { body: { to: makeNumbers(50, 44), text: 'hello' } });
       expect(sent.status).to.equal(202);
       const { stdout, stderr, code } = await runCli(space, ['workspace', 'delete', 'main', '--yes', '--json'], {

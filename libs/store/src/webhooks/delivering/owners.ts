@@ -1,6 +1,6 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { type Store, writeAlways } from '../../core/store.js';
+import type { Store } from '../../core/store.js';
 import { ringEventBell } from '../../events/event-bells.js';
 import { listEventWorkspaces } from '../../events/open-events.js';
 
@@ -14,14 +14,14 @@ export interface WebhookOwner {
   sessionMs: number;
 }
 
-/** Taking an endpoint renews it, too. */
+/** Taking an endpoint makes it, and renews it, too. One that has run out stays so: its workspace may have been deleted. */
 export async function renewSession(
   store: Store,
   workspace: Workspace,
   { processId, sessionMs }: WebhookOwner,
 ): Promise<void> {
   const { webhookSession } = workspaceKeys(store.space, workspace);
-  await writeAlways(store, 'SET', webhookSession(processId), '', 'PX', sessionMs);
+  await store.redis.pexpire(webhookSession(processId), sessionMs);
 }
 
 /** Other processes may take its endpoints from then on. */
