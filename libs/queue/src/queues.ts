@@ -20,15 +20,15 @@ export async function noteQueue({ connection, space }: QueuesDeps, processId: st
 
 /**
  * Removes the queues that no process uses any more. Should one of them be that of a process that was only frozen, nothing is
- * lost: jobs are wake-ups, the records of sends are the truth, and the next job creates the queue again.
+ * lost: jobs are wake-ups, the records of sends are the truth, and the next job creates the queue again. Each by itself, as the node
+ * of one may be away: throws the first error once the others are removed.
  */
 export async function removeSilentQueues(deps: QueuesDeps): Promise<void> {
   const { connection, space } = deps;
   const beforeMs = systemClock.nowMs() - SILENT_MS;
-  for (const processId of await connection.zrangebyscore(queuesKey(space), '-inf', beforeMs)) {
-    await removeQueue(deps, processId);
-    await connection.zrem(queuesKey(space), processId);
-  }
+  const silent = await connection.zrangebyscore(queuesKey(space), '-inf', beforeMs);
+  const removals = await Promise.allSettled(silent.map((processId) => removeQueue(deps, processId)));
+  for (const removal of removals) if (removal.status === 'rejected') throw removal.reason;
 }
 
 async function removeQueue({ connection, space }: QueuesDeps, processId: string): Promise<void> {
@@ -38,6 +38,7 @@ async function removeQueue({ connection, space }: QueuesDeps, processId: string)
     await queue.obliterate({ force: true });
     // What it leaves of a worker.
     await connection.unlink(...['marker', 'stalled', 'stalled-check'].map((name) => queue.toKey(name)));
+    await connection.zrem(queuesKey(space), processId);
   } finally {
     await queue.close();
   }

@@ -80,6 +80,19 @@ describe('the queue of a process', () => {
     await queue.close();
   });
 
+  it('says nothing of the sends of a workspace that was deleted when all were handled', async () => {
+    let handled = 0;
+    consume(async () => void handled++);
+    await producer.addSend(PROCESS, { ...job(2), workspace: 'shop' });
+    const queue = bullQueue();
+    await eventually(async () => handled === 1 && (await queue.getJobs()).length === 0);
+    const told = async () => JSON.stringify(await space.clients.commands.xrange(queue.toKey('events'), '-', '+'));
+    expect(await told()).to.include(job(2).messageId);
+    await deleteWorkspace(space.store, 'shop', { logoutMs: 0, closingMs: 0 });
+    expect(await told()).not.to.include(job(2).messageId);
+    await queue.close();
+  });
+
   it('hands over the jobs of all its devices, each once, and leaves nothing behind', async () => {
     const seen: string[] = [];
     for (const n of [1, 2, 2]) await add(n);
@@ -227,5 +240,20 @@ describe('the queue of a process', () => {
     expect(await space.clients.commands.zcard(queuesKey(space.store.space))).to.equal(0);
     await add(3);
     await eventually(() => taken === 2);
+  });
+
+  it('is removed also when that of another one, silent for longer, cannot be', async () => {
+    const { commands } = space.clients;
+    for (const [i, processId] of ['broken', 'dead'].entries()) {
+      await producer.addSend(processId, job(i));
+      await eventually(async () => (await commands.zscore(queuesKey(space.store.space), processId)) !== null);
+      await commands.zadd(queuesKey(space.store.space), Date.now() - (9 - i) * HOUR_MS, processId);
+    }
+    const [meta] = (await keysOf('broken')).filter((key) => key.endsWith(':meta'));
+    await commands.set(meta!, 'no hash');
+    const error = await removeSilentQueues(queues()).catch(({ message }: Error) => message);
+    expect(error).to.include('WRONGTYPE');
+    expect(await keysOf('dead')).to.deep.equal([]);
+    expect(await commands.zrange(queuesKey(space.store.space), 0, '-1')).to.deep.equal(['broken']);
   });
 });

@@ -9,7 +9,7 @@ import { entriesOf, removeEntries } from '../core/shared-entries.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { readDeviceState, requestUnlink } from '../devices/device-state.js';
 import { listAllDevices } from '../devices/devices.js';
-import { isOfQueue, isWakeUpOf, removeWakeUp } from './wake-ups.js';
+import { isOfQueue, isWakeUpOf, removeJobEvents, removeWakeUp } from './wake-ups.js';
 
 /** What became of a workspace. */
 export interface Deletion {
@@ -72,6 +72,7 @@ export async function deleteWorkspace(
     deleted.entries += found.entries.length;
     if (emptySweeps < 2) await sleep(LOOK_EVERY_MS);
   }
+  await removeJobEvents(store);
   await redis.hdel(workspacesKey(space), workspace);
   await redis.srem(deletedWorkspacesKey(space), workspace);
   await confirmEverywhere(store);

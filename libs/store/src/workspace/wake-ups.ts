@@ -1,6 +1,9 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { type KeySpace, queuePrefix } from '@gateway/contracts/redis-keys';
+import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
 import type { Store } from '../core/store.js';
+
+const KEYS_AT_ONCE = 500;
 
 /** Whether a key is of the queue of a sender. */
 export function isOfQueue(space: KeySpace, key: string): boolean {
@@ -18,9 +21,12 @@ export async function isWakeUpOf({ redis }: Store, workspace: Workspace, key: st
 export async function removeWakeUp({ redis }: Store, key: string): Promise<void> {
   const end = key.lastIndexOf(':');
   const [queue, id] = [key.slice(0, end), key.slice(end + 1)];
-  await Promise.all([
-    redis.unlink(key, `${queue}:events`),
-    redis.zrem(`${queue}:prioritized`, id),
-    redis.lrem(`${queue}:active`, 0, id),
-  ]);
+  await Promise.all([redis.unlink(key), redis.zrem(`${queue}:prioritized`, id), redis.lrem(`${queue}:active`, 0, id)]);
+}
+
+/** What queues tell of their jobs: it names sends also when these are long over, and nobody reads it. */
+export async function removeJobEvents({ redis, space }: Store): Promise<void> {
+  for await (const keys of scanKeys(redis, { match: `${queuePrefix(space)}:*:events`, count: KEYS_AT_ONCE })) {
+    await Promise.all(keys.map((key) => redis.unlink(key)));
+  }
 }
