@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { consoleKeys } from '@gateway/contracts/redis-keys';
+import { readSurely } from '../core/confirming/write-together.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { digestOf } from './digest.js';
 import { findUser, type User } from './users.js';
@@ -20,9 +21,13 @@ export async function createOneTimeLink(store: Store, name: string): Promise<str
   return secret;
 }
 
-/** The user whom the secret signs in; it does so no more. */
+/** The user whom the secret signs in; it does so no more, also after a failover. Throws `not_confirmed` until replicas say so. */
 export async function takeOneTimeLink(store: Store, secret: string): Promise<User | undefined> {
-  const value = await store.redis.getdel(consoleKeys(store.space).oneTimeLink(digestOf(secret)));
+  const key = consoleKeys(store.space).oneTimeLink(digestOf(secret));
+  // First: none is used up while no replica is there.
+  await store.confirmWrites(key);
+  const take = () => store.redis.getdel(key);
+  const value = await readSurely(store, key, { read: take, isAnything: (found) => found !== null });
   const [, createdAtMs, name] = /^(\d+):(.+)$/.exec(value ?? '') ?? [];
   const user = name === undefined ? undefined : await findUser(store, name);
   return user?.createdAtMs === Number(createdAtMs) ? user : undefined;

@@ -1,6 +1,6 @@
 import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
-import { writeTogether } from '../core/confirming/write-together.js';
+import { readSurely, writeTogether } from '../core/confirming/write-together.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { digestOf } from './digest.js';
 
@@ -72,12 +72,17 @@ export async function keepSession(store: Store, id: string, { createdAtMs }: { c
   await store.redis.pexpire(consoleKeys(store.space).session(digestOf(id)), leftMs(createdAtMs));
 }
 
-/** Safe to repeat. */
+/** Also after a failover: throws `not_confirmed` where it has ended, and replicas do not say so. Without it nothing waits for them. */
 export async function endSession(store: Store, id: string): Promise<void> {
   const keys = consoleKeys(store.space);
   const digest = digestOf(id);
-  const ended = await store.redis.getdel(keys.session(digest));
-  if (ended !== null) await store.redis.srem(keys.sessionsOf((JSON.parse(ended) as SessionRecord).user), digest);
+  const session = keys.session(digest);
+  const end = async () => {
+    const ended = await store.redis.getdel(session);
+    if (ended !== null) await store.redis.srem(keys.sessionsOf((JSON.parse(ended) as SessionRecord).user), digest);
+    return ended;
+  };
+  await readSurely(store, session, { read: end, isAnything: (ended) => ended !== null });
 }
 
 /** Every session of a user, wherever it was signed in, and after a failover. Safe to repeat. */
