@@ -122,7 +122,7 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     receivedBytes: `${base}:received-bytes`,
     /** STREAM: its events (events/entry.ts), in the order in which they are told; only while someone wants them. */
     eventLog: `${base}:event-log`,
-    /** HASH of that log: by shard, how far its outbox was copied, and, as `<shard>:missing`, how many missing entries were told, of both with `:by`, by which attempt; `goneTo`, `openedAtMs`, `readAtMs`, and `isOpen` once all is there. */
+    /** HASH of that log: by shard, how far its outbox was copied, and, as `<shard>:missing`, how many missing entries were told, of both with `:by`, by which attempt; `goneTo`, `openedAtMs`, `readAtMs`, and `isOpen` once all is there, and on replicas where they are waited for. */
     eventMarks: `${base}:event-marks`,
     /** STRING with a TTL: a piece of a blob, sealed. */
     blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,

@@ -1,5 +1,6 @@
 import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import { toError } from '@gateway/runtime/errors';
 import { confirmByReplicas } from '@gateway/runtime/redis/confirm-writes';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
@@ -7,8 +8,10 @@ import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { keepBlob, putBlob } from '@gateway/store/blobs/blobs';
 import { createStore, type Store } from '@gateway/store/core/store';
 import { ensureDevice } from '@gateway/store/devices/devices';
+import { mendEvents, openEvents } from '@gateway/store/events/open-events';
 import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat } from '@gateway/store/sends/accepting/idempotency';
+import { createWebhook } from '@gateway/store/webhooks/webhooks';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
 import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
@@ -103,6 +106,27 @@ describe('a promise for which the slots of a workspace and of a device are writt
     expect(await find().catch(toError)).to.have.property('code', 'not_confirmed');
     thaw();
     await eventually(async () => !((await find().catch(toError)) instanceof Error), WITHIN);
+  });
+
+  it('is not given to who wants events while one of their outboxes lies where no replica is, nor to a repeat', async () => {
+    const webhook = {
+      settings: DEFAULT_WEBHOOK_SETTINGS,
+      target: { url: 'https://example.com/', headers: {} },
+      secrets: [{ secret: 'whsec_x' }],
+    };
+    const create = () => createWebhook(store, 'main', webhook).catch(toError);
+    const open = () => openEvents(store, 'main').catch(toError);
+    freezeReplicasOf(deviceKeys(store.space, address).device);
+    for (let attempt = 0; attempt < 2; attempt++)
+      expect(await create(), `attempt ${attempt}`).to.have.property('code', 'not_confirmed');
+    expect(await open()).to.have.property('code', 'not_confirmed');
+    // As the events process does that finds them on the list.
+    expect(await mendEvents(store, 'main').catch(toError)).to.have.property('code', 'not_confirmed');
+    expect(await create(), 'after others made what was missing').to.have.property('code', 'not_confirmed');
+    thaw();
+    await eventually(async () => !((await open()) instanceof Error), WITHIN);
+    freezeReplicasOf(deviceKeys(store.space, address).device);
+    expect(await create(), 'where they are open it is about the workspace alone').to.have.property('id');
   });
 
   it('is not given to a repeat of a request whose send no replica has', async () => {

@@ -45,6 +45,8 @@ interface Step {
   /** Of its first one. */
   atMs: number;
   event?: GatewayEvent;
+  /** Of a gap: the log does not go back to what came before. */
+  isLoss?: true;
   /** Of what a person wrote: see `DescribedMessage`. */
   writer?: string;
   /** See `textsHolder`. */
@@ -118,7 +120,7 @@ export function logFeed(
         return 'later';
       }
       if (found.length === 0) return undefined;
-      const loss = found.find(({ event }) => event?.type === GAP && event.data.missing === null);
+      const loss = found.find(({ isLoss }) => isLoss);
       // Each lane comes to it.
       if (loss && loss.entry !== memory.lossBefore) {
         memory.lossBefore = loss.entry;
@@ -382,7 +384,7 @@ function gapBefore({ id }: Webhook, lane: TellLane, place: LogPlace): Step {
     ...{ id: `evt_${id}_${lane}_${place.entry}_gap`, type: GAP, version: 1 },
     ...{ timestamp: new Date(atMs).toISOString(), device: null, data: { missing: null } },
   };
-  return { place, entry: place.entry, entries: 0, atMs, event };
+  return { place, entry: place.entry, entries: 0, atMs, event, isLoss: true };
 }
 
 const isIn = (times: EventTimes | undefined, atMs: number) =>

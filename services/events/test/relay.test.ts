@@ -42,9 +42,9 @@ describe('a relay', () => {
     const metrics = addEventsMetrics(registry);
     const bells = space.clients.subscriber;
     relay = await Relay.start({ ...{ store, bells, metrics, ...times }, logger: silentLogger });
-    return async (name: string) => {
-      const { values } = (await registry.getSingleMetric(name)!.get()) as { values: { value: number }[] };
-      return values[0]!.value;
+    return async (name: string, cause?: string) => {
+      const { values } = await registry.getSingleMetric(name)!.get();
+      return values.find(({ labels }) => cause === undefined || labels.cause === cause)!.value;
     };
   }
 
@@ -177,6 +177,16 @@ describe('a relay', () => {
     await eventually(async () => expect(await redis.exists(outboxOf('b'))).to.equal(0));
     await eventually(async () => expect(await listEventWorkspaces(space.store)).to.deep.equal(['a']));
     expect([await redis.exists(outboxOf('a')), await redis.xlen(outboxOf('a'))]).to.deep.equal([1, 0]);
+  });
+
+  it('tells of a gap where an outbox was lost, and counts it', async () => {
+    const { redis } = space.store;
+    const { eventLog } = workspaceKeys(space.store.space, 'a');
+    await openEvents(space.store, 'a');
+    await redis.del(outboxOf('a'));
+    const read = await start({ tickMs: HOUR_MS });
+    await eventually(async () => (await redis.xlen(eventLog)) === 1, { what: 'the gap, whose bell rang' });
+    await eventually(async () => (await read('gateway_events_gaps_total', 'outbox_lost')) === 1);
   });
 
   it('counts a gap that it tells, and how full the fullest outbox is', async () => {

@@ -75,8 +75,8 @@ export type EventPart =
   | { kind: 'received'; receivedId: string }
   /** `phones`: digits, or `digits@lid`. */
   | { kind: 'optOuts'; isAdded: boolean; source: OptOutSource; phones: string[] }
-  /** So many entries are missing. */
-  | { kind: 'gap'; missing: number }
+  /** So many changes are missing; `null`: it is not known how many. */
+  | { kind: 'gap'; missing: number | null }
   /** `lastStatus`: of HTTP; without it nothing was answered. */
   | { kind: 'webhook'; state: WebhookTold; webhookId: string; sinceMs: number; lastStatus?: number };
 
@@ -219,7 +219,7 @@ function readPart(read: Reader): EventPart {
       return { kind: 'optOuts', isAdded, source, phones: Array.from({ length: count }, () => toPerson(read.text())) };
     }
     case PARTS.gap:
-      return { kind: 'gap', missing: read.number(4) };
+      return { kind: 'gap', missing: read.number(4) || null };
     case PARTS.webhook: {
       const [state, webhookId] = [WEBHOOK_TOLD[read.byte()]!, read.text()];
       const [sinceMs, lastStatus] = [read.number(6), read.number(2)];

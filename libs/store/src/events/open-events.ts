@@ -3,6 +3,7 @@ import type { Workspace } from '@gateway/contracts/ids';
 import { eventWorkspacesKey, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
+import { confirmEverywhere, connectToAll } from '../core/confirming/confirm-everywhere.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 import { clearAway } from './opening/close-events.js';
@@ -13,7 +14,8 @@ const ALL_SHARDS = Array.from({ length: SHARDS }, (_, shard) => shard);
 /**
  * Someone wants the events of a workspace: from the return of this on each change has one, and no one ends them for a week. Safe to
  * repeat; what was open stays. Needs 64 small streams, hence to be closed when no one wants them any more. Throws `WorkspaceGoneError`,
- * having written nothing, when the workspace has been deleted since a caller was let in.
+ * having written nothing, when the workspace has been deleted since a caller was let in, and `not_confirmed` until replicas have all
+ * of them.
  * @param options.keyId of the token of that caller.
  */
 export async function openEvents(
@@ -33,35 +35,46 @@ export async function openEvents(
 
 /**
  * Makes what is missing of events that someone wants: Redis may have lost a stream in a failover, and into none nothing is written; or
- * their place on the list. Safe to repeat.
+ * their place on the list. Answers how many outboxes it had lost: each tells of a gap. Safe to repeat.
  */
-export async function mendEvents(store: Store, workspace: Workspace): Promise<void> {
-  await make(store, workspace, { isOpenedAnew: false });
+export async function mendEvents(store: Store, workspace: Workspace): Promise<number> {
+  return (await make(store, workspace, { isOpenedAnew: false })) ?? 0;
 }
 
 /**
  * The same where a bell has rung, for a workspace that is on no list: one that is there is looked after. Where no one wants them there may
  * be an outbox all the same: who made it stood still while others ended them, and died. No one would ever empty it.
  */
-export async function mendHeardEvents(store: Store, workspace: Workspace): Promise<void> {
-  if ((await store.redis.sismember(eventWorkspacesKey(store.space), workspace)) === 1) return;
-  if (!(await make(store, workspace, { isOpenedAnew: false }))) await clearAway(store, workspace);
+export async function mendHeardEvents(store: Store, workspace: Workspace): Promise<number> {
+  if ((await store.redis.sismember(eventWorkspacesKey(store.space), workspace)) === 1) return 0;
+  const lost = await make(store, workspace, { isOpenedAnew: false });
+  if (lost === undefined) await clearAway(store, workspace);
+  return lost ?? 0;
 }
 
-/** Answers whether someone wanted them. */
-async function make(store: Store, workspace: Workspace, how: { isOpenedAnew: boolean }): Promise<boolean> {
+/** Answers how many outboxes were lost since all was there; `undefined`: no one wants them. */
+async function make(
+  store: Store,
+  workspace: Workspace,
+  { isOpenedAnew }: { isOpenedAnew: boolean },
+): Promise<number | undefined> {
   const { eventLog: log, eventMarks: marks, webhooks } = workspaceKeys(store.space, workspace);
-  if (!(await openLogStep(store, { log, marks, webhooks }))) return false;
+  const since = await connectToAll(store);
+  const found = await openLogStep(store, { log, marks, webhooks });
+  if (found === 'unwanted') return undefined;
   await putOnList(store, workspace);
-  const stamp = randomBytes(9).toString('base64url');
-  await Promise.all(
+  const how = { stamp: randomBytes(9).toString('base64url'), isOpenedAnew, wasThere: found === 'open' };
+  const nowMs = systemClock.nowMs();
+  const areLost = await Promise.all(
     ALL_SHARDS.map((shard) => {
       const { outbox, outboxStamp } = shardKeys(store.space, shard);
-      return openOutboxStep(store, { outbox: outbox(workspace), outboxStamp: outboxStamp(workspace), stamp, ...how });
+      return openOutboxStep(store, { outbox: outbox(workspace), outboxStamp: outboxStamp(workspace), nowMs, ...how });
     }),
   );
+  // First: who finds them open waits for nothing, and one that a failover takes back before is no loss that is told.
+  if (found !== 'open') await confirmEverywhere(store, since);
   await finish(store, workspace);
-  return true;
+  return areLost.filter(Boolean).length;
 }
 
 /** They may have been ended meanwhile, or the workspace deleted, while this process stood still. */

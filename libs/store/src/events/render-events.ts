@@ -252,7 +252,7 @@ async function renderOther(
   }
 }
 
-const gapOf = (workspace: Workspace, { id, atMs }: LoggedEntry, missing: number): GatewayEvent =>
+const gapOf = (workspace: Workspace, { id, atMs }: LoggedEntry, missing: number | null): GatewayEvent =>
   eventOf({ atMs }, { id: `evt_${workspace}_${id}_gap`, type: 'events.gap', data: { missing } });
 const digestOf = (phones: readonly string[]) => createHash('sha256').update(phones.join()).digest('hex').slice(0, 16);
 const iso = (ms: number) => new Date(ms).toISOString();

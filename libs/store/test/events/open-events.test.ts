@@ -1,3 +1,5 @@
+import { LOG_START } from '@gateway/contracts/events/cursor';
+import { eventSchema } from '@gateway/contracts/events/events';
 import { eventWorkspacesKey, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
@@ -5,7 +7,8 @@ import type { Store } from '@gateway/store/core/store';
 import { listEventWorkspaces, mendEvents, openEvents } from '@gateway/store/events/open-events';
 import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { endOfLog, noteReading, readLog } from '@gateway/store/events/read-log';
-import { boundLog } from '@gateway/store/events/relay-outbox';
+import { readEvents } from '@gateway/store/events/reading/read-events';
+import { boundLog, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { createWebhook, deleteWebhook } from '@gateway/store/webhooks/webhooks';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
@@ -58,6 +61,14 @@ describe('the events of a workspace, opened and closed', () => {
   async function openUnwanted(): Promise<void> {
     await openEvents(space.store, 'main');
     await space.store.redis.hset(keys().eventMarks, { openedAtMs: inDays(-8), readAtMs: inDays(-9) });
+  }
+  /** Of all outboxes, as readers are told. */
+  async function toldGaps(): Promise<unknown[]> {
+    for (const shard of outboxes().keys()) await relayOutbox(space.store, { workspace: 'main', shard });
+    const page = await readEvents({ store: space.store, workspace: 'main' }, LOG_START, { limit: 100 });
+    if ('oldest' in page) throw new Error('gone');
+    for (const { event } of page.rows) expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
+    return page.rows.flatMap(({ event: { type, data } }) => (type === 'events.gap' ? [data] : []));
   }
   const close = (store: Store) => closeUnwanted(store, 'main', Date.now());
 
@@ -222,6 +233,29 @@ describe('the events of a workspace, opened and closed', () => {
     await space.store.redis.del(first!);
     await mendEvents(space.store, 'main');
     expect(await count(outboxes())).to.equal(SHARDS);
+  });
+
+  it('have a gap, once, where Redis lost an outbox: what came until it is there again was not told', async () => {
+    await openEvents(space.store, 'main');
+    expect(await toldGaps(), 'all is there').to.deep.equal([]);
+    const [, lost] = outboxes();
+    await space.store.redis.del(lost!);
+    expect(await mendEvents(space.store, 'main')).to.equal(1);
+    expect(await mendEvents(space.store, 'main')).to.equal(0);
+    expect(await toldGaps()).to.deep.equal([{ missing: null }]);
+  });
+
+  it('have none where an outbox was never there: who opened them died, wherever, and others make the rest', async () => {
+    const makers = [openEvents, mendEvents];
+    const places = await gapsOf(space.store, (store) => openEvents(store, 'main'));
+    for (const [i, { name, place }] of places.entries()) {
+      await closeUnwanted(space.store, 'main', inDays(8));
+      expect(await openEvents(at(place, killed), 'main').catch(({ message }: Error) => message)).to.equal('killed');
+      await makers[i % 2]!(space.store, 'main');
+      await openEvents(space.store, 'main');
+      await expectOpen(`killed before ${name} ${place}`);
+      expect(await toldGaps(), `killed before ${name} ${place}`).to.deep.equal([]);
+    }
   });
 
   it('are dropped for room, the oldest first, and what is gone never comes back, however many processes do it', async () => {

@@ -19,6 +19,8 @@ export function steppedStore(store: Store, before: (what: Outgoing) => Promise<v
     get(target, property) {
       const value = Reflect.get(target, property) as unknown;
       if (typeof value !== 'function') return value;
+      // Of a Cluster: no command.
+      if (property === 'nodes') return value.bind(target);
       return typeof property === 'string' ? stepped(property, value.bind(target)) : value.bind(target);
     },
   });

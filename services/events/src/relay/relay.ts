@@ -132,16 +132,20 @@ export class Relay {
 
   /** The list lies elsewhere in a Cluster, and a failover there may have lost an entry. */
   async #mendUnlisted(): Promise<void> {
-    const { store } = this.deps;
-    const unlisted = (await listWorkspaces(store)).filter(({ name }) => !this.#listed.has(name));
-    await Promise.all(unlisted.map(({ name }) => mendEvents(store, name).catch(this.#fail)));
+    const unlisted = (await listWorkspaces(this.deps.store)).filter(({ name }) => !this.#listed.has(name));
+    await Promise.all(unlisted.map(({ name }) => this.#mend(name).catch(this.#fail)));
   }
 
   async #lookAt(workspace: Workspace, nowMs: number): Promise<void> {
     const { store } = this.deps;
     await boundLog(store, workspace);
     const isClosed = await closeUnwanted(store, workspace, nowMs);
-    if (!isClosed && this.#isTimeToMend) await mendEvents(store, workspace);
+    if (!isClosed && this.#isTimeToMend) await this.#mend(workspace);
+  }
+
+  async #mend(workspace: Workspace, mend = mendEvents): Promise<void> {
+    const { store, metrics } = this.deps;
+    for (let lost = await mend(store, workspace); lost > 0; lost--) metrics.countGap('outbox_lost');
   }
 
   #empty(outbox: Outbox, news: EventClass = 'prompt'): void {
@@ -186,7 +190,7 @@ export class Relay {
   async #noteHeard({ workspace }: Outbox): Promise<void> {
     if (this.#listed.has(workspace)) return;
     this.#listed.add(workspace);
-    await mendHeardEvents(this.deps.store, workspace);
+    await this.#mend(workspace, mendHeardEvents);
   }
 
   async #relay(outbox: Outbox, busy: Busy): Promise<'relayed' | 'not_confirmed' | 'failed'> {

@@ -1,5 +1,5 @@
 import { defineScript, flag, number, text } from '../../core/scripts/define-script.js';
-import { isOne, nothing } from '../../core/scripts/replies.js';
+import { isOne, oneOf } from '../../core/scripts/replies.js';
 
 export const wantStep = defineScript({
   name: 'want-events',
@@ -14,15 +14,15 @@ export const openLogStep = defineScript({
   whenFull: 'runs',
   keys: ['log', 'marks', 'webhooks'],
   args: {},
-  reply: isOne,
+  reply: oneOf('unwanted', 'opening', 'open'),
 });
 
 export const openOutboxStep = defineScript({
   name: 'open-outbox',
   whenFull: 'runs',
   keys: ['outbox', 'outboxStamp'],
-  args: { stamp: text, isOpenedAnew: flag },
-  reply: nothing,
+  args: { stamp: text, isOpenedAnew: flag, wasThere: flag, nowMs: number },
+  reply: isOne,
 });
 
 export const finishStep = defineScript({
