@@ -7,6 +7,7 @@ import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
 import { confirmByReplicas, confirmNothing } from '@gateway/runtime/redis/confirm-writes';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { followRedisTime } from '@gateway/runtime/redis/redis-time';
 import { recordAudit } from '@gateway/store/console/audit';
 import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
 import { hasWorkspace } from '@gateway/store/workspace/workspaces';
@@ -75,12 +76,16 @@ async function withStore(
     ...{ url, logger, name: 'cli' },
     purposes: ['commands', 'failFast', ...(replicas > 0 ? ['confirms' as const] : [])],
   });
-  let stopWatching = () => {};
+  const stops: (() => void)[] = [];
   try {
     await redis.waitForReady(AbortSignal.timeout(REDIS_TIMEOUT_MS));
-    const { confirm: confirmWrites, stop } =
-      replicas > 0 ? confirmByReplicas(redis.confirms, replicas) : { confirm: confirmNothing, stop: stopWatching };
-    stopWatching = stop;
+    stops.push(await followRedisTime(redis.failFast));
+    let confirmWrites = confirmNothing;
+    if (replicas > 0) {
+      const confirming = confirmByReplicas(redis.confirms, replicas);
+      stops.push(confirming.stop);
+      confirmWrites = confirming.confirm;
+    }
     const space = { prefix: config.KEY_PREFIX };
     const keyRings = { credentials: config.CREDENTIAL_KEYS ?? [], contents: config.CONTENT_KEYS };
     const store = createStore({ redis: redis.failFast, space, keyRings, confirmWrites });
@@ -98,7 +103,7 @@ async function withStore(
       dashboardUrl: config.DASHBOARD_URL.replace(/\/+$/, ''),
     });
   } finally {
-    stopWatching();
+    for (const stop of stops) stop();
     await redis.close();
   }
 }

@@ -1,5 +1,6 @@
 import { secretsAt } from '@gateway/contracts/webhooks/signature';
 import { WEBHOOK_STATUSES } from '@gateway/contracts/webhooks/webhook';
+import { systemClock } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import { Joi } from '../http/input/input-types.js';
@@ -39,7 +40,7 @@ export const secretAnswer = Joi.string()
   );
 
 export function describeWebhook({ id, status, settings, target, secrets, createdAtMs, verifiedAtMs }: Webhook) {
-  const [, replaced] = secretsAt(secrets, Date.now());
+  const [, replaced] = secretsAt(secrets, systemClock.nowMs());
   const time = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
   return {
     ...{ webhookId: id, status, url: target.url, headers: Object.keys(target.headers), ...settings },

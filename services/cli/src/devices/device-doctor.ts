@@ -39,7 +39,7 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
   ]);
   const status = deriveStatus(state.desired, state.observed, state.isOwned, { hasSender: senders });
   const isConnected = status.status === 'connected';
-  const facts = { isConnected, session: session.answer, version, leftOut: [...leftOut], nowMs: Date.now() };
+  const facts = { isConnected, session: session.answer, version, leftOut: [...leftOut], nowMs: systemClock.nowMs() };
   output.show({
     device,
     status: status.status,

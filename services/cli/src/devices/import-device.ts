@@ -1,6 +1,7 @@
 import { COMMAND_LINE } from '@gateway/contracts/console/users';
 import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
+import { systemClock } from '@gateway/runtime/clock';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
@@ -64,9 +65,9 @@ async function makeRoom(
   }
   const { attemptId } = await requestUnlink(store, address, { attemptId: makeAttemptId(), keyId });
   await ringDoorbell(store, { topic: 'desired', ...address });
-  const deadlineMs = Date.now() + LIMITS.disconnectWaitSeconds * 1000;
+  const deadlineMs = systemClock.monotonicMs() + LIMITS.disconnectWaitSeconds * 1000;
   // If no process runs that could log it out, its keys are replaced anyway.
-  while (Date.now() < deadlineMs) {
+  while (systemClock.monotonicMs() < deadlineMs) {
     const { observed } = await readDeviceState(store, address);
     if (observed?.attemptId === attemptId && observed.logout) return;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -85,7 +86,7 @@ async function writeSession(store: Store, ownership: Ownership, session: AuthFol
     await keyStore.commit({ keys: session.keys.slice(from, from + KEYS_PER_COMMIT) });
   }
   await keyStore.commit({ contacts: session.contacts });
-  await takeAccount(store, ownership, { phone: session.phone, nowMs: Date.now() });
+  await takeAccount(store, ownership, { phone: session.phone, nowMs: systemClock.nowMs() });
   const { desired } = await readDeviceState(store, address);
   const observed = { status: 'connecting', reason: 'restoring', phone: session.phone } as const;
   const outcome = await recordObserved(store, ownership, { actedOn: desired, observed, want: 'linked' });

@@ -1,4 +1,5 @@
 import { isClientVersion } from '@gateway/contracts/devices/client-version';
+import { systemClock } from '@gateway/runtime/clock';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { listAllDevices } from '@gateway/store/devices/devices';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
@@ -29,9 +30,8 @@ export function addVersionCommands(program: Command, run: RunCommand): void {
 }
 
 async function show({ store, output, logger, messengerVersion }: CliContext): Promise<void> {
-  const clock = { nowMs: Date.now };
   const { version, source, isRefused, sinceMs, expiresAtMs } = await new ClientVersion({
-    ...{ store, logger, clock, configured: messengerVersion },
+    ...{ store, logger, clock: systemClock, configured: messengerVersion },
   }).read();
   output.show({ version, source, refused: isRefused, since: showTime(sinceMs), expires: showTime(expiresAtMs) });
 }

@@ -1,3 +1,4 @@
+import { systemClock } from '@gateway/runtime/clock';
 import { confirmEverywhere, connectToAll } from '@gateway/store/core/confirming/confirm-everywhere';
 import { countKeyUse, type KeyUse, resealAll } from '@gateway/store/core/sealed-values';
 import type { KeyRing } from '@gateway/store/core/vault';
@@ -48,11 +49,11 @@ async function reseal({ store, output, record }: CliContext): Promise<void> {
   for (const ring of Object.keys(SETTINGS) as KeyRing[]) {
     if (store.vault.keyIds(ring).length === 0) throw new Error(`${SETTINGS[ring]} is required`);
   }
-  let toldAtMs = Date.now();
+  let toldMs = systemClock.monotonicMs();
   const { resealed, unopened } = await resealAll(store, {
     onProgress(progress) {
-      if (Date.now() - toldAtMs < PROGRESS_EVERY_MS) return;
-      toldAtMs = Date.now();
+      if (systemClock.monotonicMs() - toldMs < PROGRESS_EVERY_MS) return;
+      toldMs = systemClock.monotonicMs();
       output.note(`${progress.resealed} encrypted again, ${progress.seen} seen in this round`);
     },
   });

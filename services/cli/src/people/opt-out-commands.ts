@@ -2,6 +2,7 @@ import { open, readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { describePerson, normalizePerson } from '@gateway/contracts/people/normalize-person';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { systemClock } from '@gateway/runtime/clock';
 import { describeOptOut } from '@gateway/store/workspace/describe-opt-out';
 import {
   addOptOuts,
@@ -80,7 +81,7 @@ async function show({ store, workspace, output }: CliContext, number: string): P
 
 async function add({ store, workspace, output, record }: CliContext, numbers: readonly string[]): Promise<void> {
   const people = new Set(numbers.map(canonicalPhoneNumber)).size;
-  const { added } = await addOptOuts(store, workspace, { numbers, source: 'cli', atMs: Date.now() });
+  const { added } = await addOptOuts(store, workspace, { numbers, source: 'cli', atMs: systemClock.nowMs() });
   if (added > 0) await record('opt_outs.added', String(added));
   output.show({ added, unchanged: people - added });
 }

@@ -1,5 +1,6 @@
 import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, parseScopes } from '@gateway/contracts/api-token';
 import { DEFAULT_WORKSPACE, isDeviceId } from '@gateway/contracts/ids';
+import { systemClock } from '@gateway/runtime/clock';
 import {
   type ApiToken,
   createApiToken,
@@ -73,7 +74,7 @@ async function create(
     name,
     ...(device !== undefined && { device }),
     ...(scopes && { scopes }),
-    ...(expires !== undefined && { expiresAtMs: Date.now() + expires }),
+    ...(expires !== undefined && { expiresAtMs: systemClock.nowMs() + expires }),
   });
   await record('token.created', sayToken(token));
   showOnce(output, value, token);
@@ -81,7 +82,7 @@ async function create(
 
 async function rotate(context: CliContext, keyId: string, expires: number | undefined): Promise<void> {
   const { store, workspace, output } = context;
-  const expiresAtMs = expires === undefined ? undefined : Date.now() + expires;
+  const expiresAtMs = expires === undefined ? undefined : systemClock.nowMs() + expires;
   const { value, token } = await found(context, keyId, await rotateApiToken(store, workspace, keyId, { expiresAtMs }));
   await context.record('token.rotated', `${sayToken(token)}, in place of ${keyId}`);
   showOnce(output, value, token);
@@ -160,7 +161,7 @@ function describe(token: ApiToken) {
 }
 
 function stateOf(token: ApiToken): 'active' | 'revoked' | 'expired' {
-  if (isUsable(token, Date.now())) return 'active';
+  if (isUsable(token, systemClock.nowMs())) return 'active';
   return token.revokedAtMs === undefined ? 'expired' : 'revoked';
 }
 
