@@ -8,6 +8,7 @@ import { createMetrics } from '@gateway/runtime/process/metrics';
 import type { Store } from '@gateway/store/core/store';
 import { listEventWorkspaces, openEvents } from '@gateway/store/events/open-events';
 import { closeUnwanted } from '@gateway/store/events/opening/close-events';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -187,6 +188,28 @@ describe('a relay', () => {
     const read = await start({ tickMs: HOUR_MS });
     await eventually(async () => (await redis.xlen(eventLog)) === 1, { what: 'the gap, whose bell rang' });
     await eventually(async () => (await read('gateway_events_gaps_total', 'outbox_lost')) === 1);
+  });
+
+  it('cuts the log of a workspace in which nothing happens, or only what comes into it without a relay', async () => {
+    const { redis } = space.store;
+    for (const workspace of ['a', 'b']) {
+      const { eventLog } = workspaceKeys(space.store.space, workspace);
+      await openEvents(space.store, workspace);
+      await redis.del(eventLog);
+      for (const id of ['1000-0', '1000-1']) await redis.xadd(eventLog, id, 'e', ENTRY);
+    }
+    await addOptOuts(space.store, 'b', { numbers: ['447700900001'], source: 'api', atMs: Date.now() });
+    await start();
+    await eventually(async () => {
+      for (const [workspace, left] of [
+        ['a', 0],
+        ['b', 1],
+      ] as const) {
+        const { eventLog, eventMarks } = workspaceKeys(space.store.space, workspace);
+        expect([await redis.xlen(eventLog), await redis.hget(eventMarks, 'goneTo')]).to.deep.equal([left, '1000-1']);
+      }
+      return true;
+    });
   });
 
   it('counts a gap that it tells, and how full the fullest outbox is', async () => {

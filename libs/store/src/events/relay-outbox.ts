@@ -2,6 +2,7 @@ import { compareEntries, entryAfter } from '@gateway/contracts/events/cursor';
 import { EVENT_CLASSES, EVENT_LOG, type EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
 import { readSurely } from '../core/confirming/write-together.js';
 import { defineScript, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
@@ -146,21 +147,32 @@ async function readLongOutbox(store: Store, key: string, mark: string): Promise<
 
 const toEntry = ([id, [, entry]]: [Buffer, Buffer[]]) => ({ id: id.toString(), entry: entry! });
 
-/** Makes room where the log is larger than it may get: the oldest goes. Answers whether it did. */
+/**
+ * Drops what is older than the log keeps, as nothing may come into it that does so, and the oldest while it is larger than it may get.
+ * Answers whether something went.
+ */
 export async function boundLog(
   store: Store,
   workspace: Workspace,
   mostBytes: number = EVENT_LOG.bytes,
 ): Promise<boolean> {
-  const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
-  const used = Number((await store.redis.call('MEMORY', 'USAGE', eventLog)) ?? 0);
-  if (used <= mostBytes) return false;
-  const length = await store.redis.xlen(eventLog);
-  const [gone] = await store.redis
-    .xrange(eventLog, '-', '+', 'COUNT', Math.ceil(length * SHARE_TO_GO))
-    .then((rows) => rows.slice(-1));
-  if (!gone) return false;
-  return boundStep(store, { log: eventLog, marks: eventMarks, last: gone[0], behind: entryAfter(gone[0]) });
+  const { eventLog: log, eventMarks: marks } = workspaceKeys(store.space, workspace);
+  const drop = (last: string | undefined) =>
+    last !== undefined && boundStep(store, { log, marks, last, behind: entryAfter(last) });
+  const wasOld = await drop(await lastTooOld(store, log));
+  return (await drop(await lastTooMuch(store, log, mostBytes))) || wasOld;
+}
+
+async function lastTooOld({ redis }: Store, log: string): Promise<string | undefined> {
+  const [old] = await redis.xrevrange(log, `(${systemClock.nowMs() - EVENT_LOG.keptMs}-0`, '-', 'COUNT', 1);
+  return old?.[0];
+}
+
+async function lastTooMuch({ redis }: Store, log: string, mostBytes: number): Promise<string | undefined> {
+  const used = Number((await redis.call('MEMORY', 'USAGE', log)) ?? 0);
+  if (used <= mostBytes) return undefined;
+  const rows = await redis.xrange(log, '-', '+', 'COUNT', Math.ceil((await redis.xlen(log)) * SHARE_TO_GO));
+  return rows.at(-1)?.[0];
 }
 
 const SHARE_TO_GO = 0.05;
