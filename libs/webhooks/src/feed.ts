@@ -1,4 +1,5 @@
 import type { EventTimes } from '@gateway/contracts/webhooks/webhook';
+import type { ToldGapCause } from '@gateway/store/events/reading/gaps';
 import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
@@ -22,6 +23,8 @@ export interface Told {
   parks: ParkedEvent;
   /** What people wrote in it takes so much memory until it is told. */
   bytes?: number;
+  /** That something is missing, and why, if no one knew before. */
+  gap?: ToldGapCause;
   /** Where a lane is that has been told this, what came before it, and what comes with it. */
   to: string;
 }

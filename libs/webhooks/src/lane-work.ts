@@ -119,7 +119,11 @@ export function postIn(work: LaneWork, told: readonly Told[]): Promise<PostedTol
   const { deps, lane, source } = work;
   return postTold(work, told, {
     keyOf: (each) => deps.feed.keyOf(source, each),
-    onTaken: (lateMs) => lane !== 'replay' && deps.counts.observeTold(lane, lateMs),
+    onTaken: ([first], lateMs) => {
+      if (lane === 'replay') return;
+      deps.counts.observeTold(lane, lateMs);
+      if (first?.gap) deps.counts.countGap(first.gap);
+    },
   });
 }
 

@@ -17,6 +17,7 @@ import { digest } from '@gateway/store/core/vault';
 import { describeReceived } from '@gateway/store/events/describe-received';
 import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/read-log';
 import { type AskedPart, UPDATED, wantedOf } from '@gateway/store/events/reading/change-shapes';
+import { gatheredAgain, gatherGaps, type ToldGapCause } from '@gateway/store/events/reading/gaps';
 import { type EntryEvent, entryReader, updateOf } from '@gateway/store/events/render-events';
 import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { type ParkedEvent, parkedId } from '@gateway/store/webhooks/delivering/parked/parked';
@@ -55,6 +56,8 @@ interface Step {
   end?: LogPlace;
   /** The next event ends at the same place. */
   goesOn?: boolean;
+  /** See `EntryEvent`. */
+  gap?: ToldGapCause;
   /** Of its changes: see `EntryEvent`. */
   rows?: { behind: string; ends?: readonly number[]; areTwice: readonly boolean[] };
 }
@@ -141,7 +144,8 @@ export function logFeed(
       const end = parseCursor(to)!;
       const told: LogTold[] = [];
       const place = { webhook, lane, after: parseCursor(after)!, asked };
-      for await (const step of stepsAfter({ store, workspace, describe }, place)) {
+      const steps = gatherGaps(stepsAfter({ store, workspace, describe }, place), { most: MOST_ENTRIES, upTo: end });
+      for await (const step of steps) {
         if (comparePlaces(step.place, end) <= 0) told.push(...toldIn(step));
         else told.push(...toldIn(step).filter((_, i) => endsBy(step, i, end)));
         if (comparePlaces(step.place, end) >= 0) break;
@@ -176,7 +180,9 @@ export function logFeed(
       const sameOf = (event: ParkedEvent) => {
         // Told already, in the way that is asked for now.
         if (event.isSecond && !alone.has(event.id)) return undefined;
-        return found.get(nameOf(event)) ?? (event.isTwice ? undefined : otherwise.get(event.id));
+        const same = found.get(nameOf(event));
+        if (same && event.type === GAP) return { ...same, event: gatheredAgain(same.event, event.id), parks: event };
+        return same ?? (event.isTwice ? undefined : otherwise.get(event.id));
       };
       return events.map((event) => sameOf(event) ?? (gone.has(event.entry) ? 'gone' : undefined));
     },
@@ -211,15 +217,17 @@ export function logFeed(
 /** 72 bits: two people who have the same would only wait for each other. */
 const KEY_CHARACTERS = 12;
 
-type ToldStep = Pick<Step, 'entry' | 'event' | 'writer' | 'bytes' | 'place' | 'rows'>;
+type ToldStep = Pick<Step, 'entry' | 'event' | 'writer' | 'bytes' | 'place' | 'rows' | 'gap'>;
 
-function toldIn({ entry, event, writer, bytes, place, rows }: ToldStep): LogTold[] {
+function toldIn({ entry, event, writer, bytes, place, rows, gap }: ToldStep): LogTold[] {
   if (!event) return [];
   const { type, device } = event;
   const to = sayCursor(place);
   if (type !== UPDATED) {
     const parks: ParkedEvent = { entry, id: parkedId(event.id), type };
-    return [{ event, to, parks, ...(writer !== undefined && { writer }), ...(bytes && { bytes }) }];
+    return [
+      { event, to, parks, ...(writer !== undefined && { writer }), ...(bytes && { bytes }), ...(gap && { gap }) },
+    ];
   }
   return rowsOf({ event }).map((row, i) => {
     const parks: ParkedEvent = { entry, id: row.id, type };
@@ -230,7 +238,7 @@ function toldIn({ entry, event, writer, bytes, place, rows }: ToldStep): LogTold
 }
 
 /** The version before wrote long ids whole. */
-const nameOf = ({ type, id }: ParkedEvent) => `${type} ${parkedId(id)}`;
+const nameOf = ({ entry, type, id }: ParkedEvent) => `${type} ${type === GAP ? entry : parkedId(id)}`;
 
 /** Of whom an event tells, or of what: of that the order holds. */
 function whoIn(told: LogTold): string {
@@ -274,7 +282,7 @@ async function findRequest(
   let rows = 0;
   let seen = 0;
   let events = 0;
-  for await (const step of stepsAfter(reading, place)) {
+  for await (const step of gatherGaps(stepsAfter(reading, place), { most: MOST_ENTRIES })) {
     const { event } = step;
     const count = rowsOf(step).length;
     const start = !first && count > most && startOf(step, most);
@@ -345,10 +353,11 @@ async function* stepsAfter(
   }
 }
 
-function stepOf({ event, end, writer, rowEnds, areTwice }: EntryEvent, behind: string, step: Step): Step {
+function stepOf({ event, end, writer, rowEnds, areTwice, gap }: EntryEvent, behind: string, step: Step): Step {
   step.event = event;
   if (writer !== undefined) step.writer = writer;
   step.end = { entry: behind, offset: end };
+  if (gap) step.gap = gap;
   if (areTwice) step.rows = rowEnds ? { behind, areTwice, ends: rowEnds } : { behind, areTwice };
   return step;
 }

@@ -21,7 +21,7 @@ export const wasAllTaken = ({ attempt, takenTold }: PostedTold, told: readonly T
 export async function postTold(
   work: Work,
   told: readonly Told[],
-  { keyOf, onTaken }: { keyOf(told: Told): string; onTaken(lateMs: number): void },
+  { keyOf, onTaken }: { keyOf(told: Told): string; onTaken(request: readonly Told[], lateMs: number): void },
 ): Promise<PostedTold | undefined> {
   const { deps, webhook, taken } = work;
   const waiting = told[0]?.parks.device === undefined ? [...chainsOf(told, keyOf).values()] : [[told]];
@@ -46,7 +46,7 @@ export async function postTold(
     const answered = await post(work, delivery);
     const isTaken = answered !== undefined && wasTaken(answered.attempt);
     if (!isTaken) failed ??= answered ? 'failed' : 'stopped';
-    if (isTaken) onTaken(answered.nowMs - delivery.atMs);
+    if (isTaken) onTaken(request, answered.nowMs - delivery.atMs);
     if (answered) await note(answered);
     return isTaken;
   };

@@ -7,6 +7,7 @@ import { type PostedWebhook, postWebhook } from '@gateway/egress/post-webhook';
 import type { ByteBudget } from '@gateway/runtime/bytes/byte-budget';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
+import type { GapCause } from '@gateway/store/events/reading/gaps';
 import type { TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import type { Lane } from '@gateway/store/webhooks/delivering/lanes';
 import type { WebhookOwner } from '@gateway/store/webhooks/delivering/owners';
@@ -19,7 +20,7 @@ export interface DeliveryCounts {
   countAttempt(attempt: WebhookAttempt): void;
   /** An endpoint took an event so long after it happened. */
   observeTold(lane: Lane, ms: number): void;
-  countGap(cause: 'log_gone' | 'parked'): void;
+  countGap(cause: GapCause): void;
 }
 
 /** What is known of an endpoint from one look to the next. */

@@ -1,4 +1,6 @@
+import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { forgetRecipient } from '@gateway/store/sends/change-send';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
@@ -35,6 +37,16 @@ describe('a person who is forgotten', () => {
     expect(told).to.have.length(40);
     expect(new Set(told.map(({ id }) => id)).size).to.equal(40);
     expect(told.filter(({ to }) => to === null)).to.have.length(2);
+  });
+
+  it('leaves a gap where they opted out with others, which is counted as wanted', async () => {
+    const run = await create();
+    const [gone, ...others] = ['447700900001', '447700900002'] as const;
+    await addOptOuts(space.store, 'main', { numbers: [gone, ...others], source: 'api', atMs: Date.now() });
+    expect(await forgetInLog(space.store, 'main', new Set([gone]))).to.equal(1);
+    await run();
+    expect(stage.events.map(({ type, data }) => [type, data.missing])).to.deep.equal([['events.gap', 1]]);
+    expect(stage.gaps).to.deep.equal(['erased']);
   });
 
   it('is told of once where several are told at a time, and others were not taken', async () => {

@@ -1,13 +1,15 @@
+import { LOG_START } from '@gateway/contracts/events/cursor';
 import { eventSchema } from '@gateway/contracts/events/events';
 import type { SendTag } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
+import { readEvents } from '@gateway/store/events/reading/read-events';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
 const PEOPLE = Array.from({ length: 60 }, (_, i) => `49151123${String(40_000 + i)}`);
 
 describe('what a webhook was not told of a send before that was forgotten for room', () => {
-  const { space, address, stage, create, accept, record, rows } = useLoggedEndpoint();
+  const { space, address, stage, create, accept, record, relay, rows, useDevice } = useLoggedEndpoint();
 
   const forget = (tag: SendTag) => space.store.redis.del(sendKeys(space, address, tag).record);
   const gaps = () => stage.events.flatMap(({ type, data }) => (type === 'events.gap' ? data.missing : []));
@@ -91,5 +93,77 @@ describe('what a webhook was not told of a send before that was forgotten for ro
     await run();
     expect(gaps()).to.deep.equal([10]);
     expect(told()).to.deep.equal([...people(0, 10), ...people(20, 30)]);
+  });
+
+  it('is one gap however many entries of the log it was, up to what is told, and is counted once', async () => {
+    const run = await create({ gatherSeconds: 1, types });
+    const other = await useDevice('b');
+    const [gone, alsoGone, last] = [
+      await accept(PEOPLE),
+      await accept(PEOPLE.slice(0, 20)),
+      await other.accept(PEOPLE.slice(0, 20)),
+    ];
+    for (let n = 0; n < 60; n++) {
+      await record(gone, 'acked', n, n + 1);
+      await relay();
+    }
+    for (let n = 0; n < 20; n += 5) await record(alsoGone, 'acked', n, n + 5);
+    await relay();
+    await other.record(last, 'acked', 0, 2);
+    await relay();
+    await record(gone, 'read', 0, 3);
+    await relay();
+    for (const tag of [gone, alsoGone]) await forget(tag);
+    stage.aheadMs += 2_000;
+    await run();
+    expect(gaps()).to.deep.equal([80, 3]);
+    expect(told()).to.deep.equal([0, 1]);
+    expect(stage.events.map(({ type }) => type)).to.deep.equal(['events.gap', 'messages.updated', 'events.gap']);
+    expect(stage.gaps).to.deep.equal(['send_gone', 'send_gone']);
+    const page = await readEvents({ store: space.store, workspace: 'main' }, LOG_START, { limit: 1_000, types });
+    const read = 'rows' in page ? page.rows.map(({ event }) => event.data.missing ?? 'told') : [];
+    expect(read, 'by who reads').to.deep.equal([80, 'told', 3]);
+    expect(new Set(stage.events.map(({ id }) => id)).size).to.equal(3);
+  });
+
+  it('is one gap that stays the same while it is refused, and once it was put aside', async () => {
+    const run = await create({ gatherSeconds: 1, types });
+    const tag = await accept(PEOPLE);
+    for (let n = 0; n < 30; n++) {
+      await record(tag, 'acked', n, n + 1);
+      await relay();
+    }
+    const other = await accept(PEOPLE.slice(0, 20));
+    await record(other, 'acked', 0, 20);
+    await forget(tag);
+    stage.refuses = ({ type }) => type === 'events.gap';
+    for (let second = 0; second < 60; second += 5) {
+      stage.aheadMs += 5_000;
+      await run();
+    }
+    expect(told()).to.deep.equal(people(0, 20));
+    stage.refuses = () => false;
+    stage.aheadMs += 3_600_000;
+    await run();
+    expect(gaps()).to.deep.equal([30]);
+    const bodies = stage.posted.filter(({ type }) => type === 'events.gap').map((event) => JSON.stringify(event));
+    expect(bodies).to.have.length.above(2);
+    expect(new Set(bodies).size).to.equal(1);
+  });
+
+  it('is told as its own where the request that it was in ends before what is gone as well', async () => {
+    const run = await create({ gatherSeconds: 1, types });
+    const [first, second] = [await accept(PEOPLE.slice(0, 20)), await accept(PEOPLE.slice(20, 40))];
+    await record(first, 'acked', 0, 10);
+    stage.status = 500;
+    stage.aheadMs += 2_000;
+    await run();
+    await record(second, 'acked', 0, 10);
+    await relay();
+    for (const tag of [first, second]) await forget(tag);
+    stage.status = 200;
+    stage.aheadMs += 20_000;
+    await run();
+    expect(gaps()).to.deep.equal([10, 10]);
   });
 });

@@ -1,6 +1,7 @@
 import { OUTBOX_ENTRIES } from '@gateway/contracts/events/entry';
 import { WEBHOOK_STATUSES, type WebhookAttempt, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { addMetrics, counter, gauge, histogram, type Registry } from '@gateway/runtime/process/metrics';
+import { GAP_CAUSES, type GapCause } from '@gateway/store/events/reading/gaps';
 import { LANES, type Lane } from '@gateway/store/webhooks/delivering/lanes';
 import type { WebhookSurvey } from '@gateway/store/webhooks/survey-webhooks';
 
@@ -42,9 +43,9 @@ export const EVENTS_METRICS = {
     question: 'How late are all events, because no process brings them into their log?',
   }),
   gaps: counter('gateway_events_gaps_total', {
-    help: 'Gaps that were told as `events.gap`: an outbox had no room, or Redis had lost it, the log did not go back to where an endpoint was, or what an endpoint refuses was too much to keep.',
+    help: 'Gaps that were told as `events.gap`: an outbox had no room, or Redis had lost it, the log did not go back to where an endpoint was, what an endpoint refuses was too much to keep, a send was forgotten before it was told of, or (`erased`, which is wanted) a person was.',
     question: 'Did receivers miss events, and so must read the state of their messages anew?',
-    labels: { cause: ['outbox_full', 'outbox_lost', 'log_gone', 'parked'] },
+    labels: { cause: GAP_CAUSES },
   }),
   attempts: counter('gateway_webhook_attempts_total', {
     help: 'Requests to webhook endpoints, by how they were answered.',
@@ -88,7 +89,7 @@ export function addEventsMetrics(registry: Registry) {
     ...metrics,
     countAttempt: (attempt: WebhookAttempt) => metrics.attempts.inc({ outcome: outcomeOf(attempt) }),
     observeTold: (lane: Lane, ms: number) => metrics.told.observe({ lane }, Math.max(0, ms) / 1000),
-    countGap: (cause: 'outbox_full' | 'outbox_lost' | 'log_gone' | 'parked') => metrics.gaps.inc({ cause }),
+    countGap: (cause: GapCause) => metrics.gaps.inc({ cause }),
     showWebhooks(survey: WebhookSurvey, nowMs: number) {
       const { byStatus, parked, failingSinceMs = nowMs, undeliveredSinceMs = nowMs } = survey;
       for (const state of WEBHOOK_STATUSES) metrics.webhooks.set({ state }, byStatus[state]);

@@ -28,6 +28,8 @@ const noteReadingStep = defineScript({
 export interface LoggedEntry extends EventEntry {
   /** Of the stream. */
   id: string;
+  /** What was there was about people who were forgotten on request. */
+  isErased?: true;
 }
 
 /** What a reader missed was in the log once, and is there no more. */
@@ -62,12 +64,12 @@ export async function readLog(
   if ('oldest' in rows) return rows;
   const entries: LoggedEntry[] = [];
   let changes = 0;
-  for (const [id, [, value]] of rows) {
+  for (const [id, [, value, why]] of rows) {
     if (changes >= MOST_CHANGES) break;
     if (entries.length > 0 && !isKnown(value!)) break;
     const entry = isWanted ? readIf(value!, isWanted) : readKnown(value!);
     for (const part of entry.parts) changes += weightOf(part);
-    entries.push({ id: id.toString(), ...entry });
+    entries.push({ id: id.toString(), ...entry, ...(why && { isErased: true }) });
   }
   return { entries, changes, isLast: rows.length < limit && entries.length === rows.length };
 }

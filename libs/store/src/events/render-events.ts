@@ -9,6 +9,7 @@ import type { Store } from '../core/store.js';
 import { describeReceived } from './describe-received.js';
 import type { LoggedEntry } from './read-log.js';
 import { type AskedPart, type ChangeShape, shapeOf, UPDATED, type Wanted, wantedOf } from './reading/change-shapes.js';
+import { gatherGaps, type ToldGapCause } from './reading/gaps.js';
 import { SendsOfEvents } from './sends-of-events.js';
 
 export interface EventFilter {
@@ -46,16 +47,20 @@ export async function* eachEvent(
 ): AsyncGenerator<RenderedEvent> {
   const eachOf = entryReader(store, workspace, filter);
   let former = '0-0';
-  for (const entry of entries) {
-    // The last of an entry ends it.
-    let held: EntryEvent | undefined;
-    for await (const event of eachOf(entry, entry === entries[0] ? taken : 0)) {
-      if (held) yield { event: held.event, place: { entry: former, offset: held.end } };
-      held = event;
+  const each = async function* () {
+    for (const entry of entries) {
+      const at = { entry: entry.id, entries: 1 };
+      // The last of an entry ends it.
+      let held: EntryEvent | undefined;
+      for await (const event of eachOf(entry, entry === entries[0] ? taken : 0)) {
+        if (held) yield { ...held, ...at, place: { entry: former, offset: held.end } };
+        held = event;
+      }
+      if (held) yield { ...held, ...at, place: { entry: entry.id, offset: 0 } };
+      former = entry.id;
     }
-    if (held) yield { event: held.event, place: { entry: entry.id, offset: 0 } };
-    former = entry.id;
-  }
+  };
+  yield* gatherGaps(each(), { most: entries.length });
 }
 
 /** Those of one entry after the other: what several of them tell of is looked up once. */
@@ -102,11 +107,16 @@ export interface EntryEvent {
   rowEnds?: number[];
   /** Of changes that are told together: which of them are told alone, too. */
   areTwice?: boolean[];
+  /** That something is missing, and why, if that was not found out before. */
+  gap?: ToldGapCause;
 }
 
 async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGenerator<EntryEvent> {
   const missing = await countMissing(rendering, entry);
-  if (missing > 0) return yield { event: gapOf(rendering.workspace, entry, missing), end: 2 * missing };
+  if (missing > 0) {
+    yield { event: gapOf(rendering.workspace, entry, missing), end: 2 * missing, gap: 'send_gone' };
+    return;
+  }
   let before = 0;
   for (const part of entry.parts) {
     if (part.kind === 'changes') yield* eachOfChanges(rendering, entry, { part, before });
@@ -201,7 +211,7 @@ async function renderOther(
   { store, workspace, sends, describe }: Rendering,
   entry: LoggedEntry,
   part: Exclude<EventPart, { kind: 'changes' }>,
-): Promise<Pick<EntryEvent, 'event' | 'writer'>[]> {
+): Promise<Pick<EntryEvent, 'event' | 'writer' | 'gap'>[]> {
   const address = { workspace, device: entry.device ?? '' };
   const short = entry.device === undefined ? workspace : shortDeviceId(address);
   const at = iso(entry.atMs);
@@ -242,7 +252,7 @@ async function renderOther(
       return make(`${entry.atMs}_${digestOf(phones)}_${what}`, `optout.${what}`, { phones, source });
     }
     case 'gap':
-      return [{ event: gapOf(workspace, entry, part.missing) }];
+      return [{ event: gapOf(workspace, entry, part.missing), ...(entry.isErased && { gap: 'erased' }) }];
     case 'webhook': {
       const { state, webhookId, sinceMs, lastStatus = null } = part;
       const disabledAt = iso(sinceMs + DISABLED_AFTER_MS);

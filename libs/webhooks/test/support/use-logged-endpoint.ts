@@ -123,7 +123,8 @@ export function useLoggedEndpoint() {
       await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
       const clock = { nowMs, monotonicMs: () => performance.now() };
       const deps = {
-        ...{ store: space.store, counts: silentCounts, clock, owner: ownerOf('process-1') },
+        ...{ store: space.store, clock, owner: ownerOf('process-1') },
+        counts: { ...silentCounts, countGap: (cause: string) => void stage.gaps.push(cause) },
         policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
         ...{ random: () => 0.5, signal: new AbortController().signal, posted: new PostedRanges() },
         ...{ connections, known: {}, memory: new ByteBudget(stage.roomBytes) },
