@@ -1,3 +1,4 @@
+import { CLOCKS_DIFFER_MS } from '@gateway/contracts/events/entry';
 import type { EventTimes } from '@gateway/contracts/webhooks/webhook';
 import type { ToldGapCause } from '@gateway/store/events/reading/gaps';
 import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
@@ -7,6 +8,12 @@ import type { Webhook } from '@gateway/store/webhooks/webhooks';
 /** An endpoint, as a replay tells it: only what happened in these times. */
 export interface ToldWebhook extends Webhook {
   times?: EventTimes;
+}
+
+/** What happened before the endpoint was made, and lay in an outbox then, is only told where it is asked for. */
+export function isFor({ times, createdAtMs }: ToldWebhook, lane: TellLane, atMs: number): boolean {
+  if (times) return atMs >= times.fromMs && atMs < times.beforeMs;
+  return lane === 'replay' || atMs >= createdAtMs - CLOCKS_DIFFER_MS;
 }
 
 /** One request. */

@@ -10,7 +10,6 @@ import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import type { Workspace } from '@gateway/contracts/ids';
 import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
-import type { EventTimes } from '@gateway/contracts/webhooks/webhook';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import { digest } from '@gateway/store/core/vault';
@@ -23,7 +22,7 @@ import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lan
 import { type ParkedEvent, parkedId } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
-import type { Feed, Told, ToldWebhook } from './feed.js';
+import { type Feed, isFor, type Told, type ToldWebhook } from './feed.js';
 import { isWithoutText, textsHolder } from './held-texts.js';
 import {
   dueAfter,
@@ -314,7 +313,7 @@ async function* stepsAfter(
   const { types, devices } = webhook.settings;
   const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), leavesOutIds: true, describe });
   const hold = textsHolder<Step>();
-  const isWanted = (atMs: number) => isIn(webhook.times, atMs);
+  const isWanted = (atMs: number) => isFor(webhook, lane, atMs);
   let former = after.entry;
   for (;;) {
     const found = await readLog(store, workspace, { entry: former, offset: 0 }, { limit: ENTRIES_AT_ONCE, isWanted });
@@ -395,9 +394,6 @@ function gapBefore({ id }: Webhook, lane: TellLane, place: LogPlace): Step {
   };
   return { place, entry: place.entry, entries: 0, atMs, event, isLoss: true };
 }
-
-const isIn = (times: EventTimes | undefined, atMs: number) =>
-  times === undefined || (atMs >= times.fromMs && atMs < times.beforeMs);
 
 /** No endpoint hears of itself: it would be told that it fails when it is over. */
 function tellsOf({ parts }: LoggedEntry, { id }: Webhook): boolean {

@@ -1,4 +1,6 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { endOfLog } from '@gateway/store/events/read-log';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { expect } from 'chai';
@@ -22,11 +24,19 @@ describe('what happened in a time, told to a webhook once more', () => {
     stage.aheadMs = 0;
     return nowMs;
   };
+  /** As if it were there since yesterday. */
+  const create = async () => {
+    const tell = await logged.create();
+    const lane = JSON.stringify({ cursor: (await endOfLog(space.store, 'main')).entry });
+    const since = { createdAtMs: Date.now() - 24 * HOUR_MS, 'lane:prompt': lane, 'lane:lists': lane };
+    await space.store.redis.hset(workspaceKeys(space, 'main').webhook(tell.id), since);
+    return tell;
+  };
   const numbersOf = (events: readonly GatewayEvent[]) =>
     events.flatMap(({ data }) => (data.changes as ChangeData[] | undefined)?.map(({ to }) => to) ?? []);
 
   it('is what happened then, however late it came into the log, and nothing that came into it then', async () => {
-    const tell = await logged.create();
+    const tell = await create();
     await letHappen(0);
     await logged.relay();
     await letHappen(3 * HOUR_MS);
@@ -52,7 +62,7 @@ describe('what happened in a time, told to a webhook once more', () => {
   });
 
   it('comes as a request that can be told again as it was', async () => {
-    const tell = await logged.create();
+    const tell = await create();
     await letHappen(2 * HOUR_MS);
     const fromMs = await letHappen(HOUR_MS);
     await letHappen(2 * HOUR_MS);
@@ -72,7 +82,7 @@ describe('what happened in a time, told to a webhook once more', () => {
   });
 
   it('is in order, while what happens meanwhile is told at once', async () => {
-    const tell = await logged.create();
+    const tell = await create();
     const fromMs = await letHappen(HOUR_MS);
     for (let n = 4; n > 0; n--) await letHappen(n * MINUTE_MS);
     await tell();

@@ -29,6 +29,9 @@ export const OUTBOX_BYTES = 16 * 1024 * 1024;
 /** How many bytes it has is looked at once in as many entries. */
 export const OUTBOX_WEIGHED_EVERY = 256;
 
+/** The log has the clock of Redis, its entries those of processes. */
+export const CLOCKS_DIFFER_MS = 10_000;
+
 /** How long a workspace's log goes back, and how large it gets. */
 export const EVENT_LOG = { keptMs: LIMITS.sendRetentionSeconds * 1000, bytes: 256 * 1024 * 1024 } as const;
 /** A send can be looked up for a day longer than the log tells of it. */

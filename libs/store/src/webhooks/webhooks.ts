@@ -57,7 +57,7 @@ export interface Webhook {
   target: WebhookTarget;
   /** The newest first. */
   secrets: readonly SigningSecret[];
-  /** Of Redis time. What happened before is not for it. */
+  /** Of Redis time. What happened before, as far as clocks agree, is not for it. */
   createdAtMs: number;
   /** When its URL passed the test. */
   verifiedAtMs?: number;

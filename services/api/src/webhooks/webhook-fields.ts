@@ -25,7 +25,7 @@ export const webhookAnswer = {
   gatherSeconds: Joi.number().integer().required(),
   order: Joi.string().required(),
   concurrency: Joi.number().integer().required(),
-  createdAt: Joi.string().required().description('ISO 8601. What happened before is not told.'),
+  createdAt: Joi.string().required().description('ISO 8601. What happened more than ten seconds before is not told.'),
   verifiedAt: Joi.string().allow(null).required().description('ISO 8601.'),
   rotatedUntil: Joi.string()
     .allow(null)

@@ -1,5 +1,5 @@
 import { compareEntries, entryBefore, entryMs, type LogPlace } from '@gateway/contracts/events/cursor';
-import { type EventPart, openEntry } from '@gateway/contracts/events/entry';
+import { CLOCKS_DIFFER_MS, type EventPart, openEntry } from '@gateway/contracts/events/entry';
 import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import {
@@ -49,8 +49,6 @@ export interface Looks {
 /** Entries that are looked through for one event: as many as one call of `GET /events` looks through. */
 const MOST_ENTRIES = 10_000;
 const AT_ONCE = 500;
-/** The log has the clock of Redis, its events those of processes. */
-const CLOCKS_DIFFER_MS = 10_000;
 
 /**
  * The event of an id, the same bytes as it was told in. `undefined` when there is none, or it is not among the entries around the time

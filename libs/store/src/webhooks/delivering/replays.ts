@@ -1,4 +1,5 @@
 import { entryBefore, sayCursor } from '@gateway/contracts/events/cursor';
+import { CLOCKS_DIFFER_MS } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { type EventTimes, type TellRange, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
@@ -16,9 +17,6 @@ import { findParked, parkedKeys } from './parked/parked.js';
  * behind the first place; the other one is for processes of the version before, which knew no times.
  */
 export type Replay = { id: string } & ({ after: string; to: string; times?: EventTimes } | { request: TellRange });
-
-/** The log has the clock of Redis, its events those of processes. */
-const CLOCKS_DIFFER_MS = 10_000;
 
 const replayStep = defineScript({
   name: 'replay-webhook',
