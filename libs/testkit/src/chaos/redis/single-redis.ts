@@ -1,22 +1,28 @@
+import { sleep } from '@gateway/runtime/clock';
+import { startRedisProxy } from '../../redis-proxy.js';
 import { RedisProcess } from '../../redis-servers/redis-process.js';
-import type { RedisBlow, RedisOfRun } from './redis-of-run.js';
+import { type Group, hurtable } from './hurtable-redis.js';
+import type { RedisOfRun } from './redis-of-run.js';
 
 type Options = { logFolder: string; say(line: string): void };
 
-/** One Redis, which is killed and comes back with all that it had taken. */
+/** Some are longer than sessions and calls wait, and some shorter. */
+const LONGEST_MS = 5_000;
+
+/** One Redis behind a proxy, which comes back with all that it had taken. */
 export async function startSingleRedis({ logFolder, say }: Options): Promise<RedisOfRun> {
   const redis = await RedisProcess.start({ logFolder });
-  const blows: RedisBlow[] = [];
-  return {
-    ...{ url: redis.url, weight: 1, keepsPromises: true, spared: [], blows },
-    hurt: async () => {
-      const fromMs = Date.now();
-      say('Redis: kill');
-      await redis.killAndRestart();
-      blows.push({ what: 'kill', fromMs, untilMs: Date.now() });
-      return { isKill: true };
-    },
-    settle: async () => {},
-    stop: () => redis.stop(),
+  const proxy = await startRedisProxy(redis.url);
+  const during = (begin: () => void) => async (_: Group, ms: number) => {
+    begin();
+    await sleep(ms);
+    proxy.restore();
   };
+  const blows = { cut: during(proxy.cut), silence: during(proxy.freeze) };
+  const stop = async () => {
+    proxy.close();
+    await redis.stop();
+  };
+  const kept = { longestMs: LONGEST_MS, keepsPromises: true };
+  return hurtable({ url: proxy.url, all: [redis], masters: 1, blows, ...kept, stop }, { say });
 }
