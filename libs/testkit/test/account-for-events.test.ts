@@ -2,6 +2,7 @@ import type { GatewayEvent } from '@gateway/contracts/events/events';
 import {
   accountForEvents,
   countAltered,
+  type DeviceStanding,
   recipientKey,
   type ToBeTold,
 } from '@gateway/testkit/chaos/events/account-for-events';
@@ -136,30 +137,49 @@ describe('the account of what a chaos run told', () => {
   });
 
   describe('of devices', () => {
-    const devices = new Map([
-      ['d', 'connected'],
-      ['quiet', 'connected'],
-    ]);
+    const devices = new Map([['d', { status: 'connected' }]]);
     const none = { recipients: new Map(), finished: new Set<string>(), written: [], devices };
     const fine = { told: 0, lost: 0, invented: 0, disordered: 0, duplicates: 0 };
     let n = 0;
     const state = (type: string, data: object) => event(`device.${type}`, data, `s${++n}`);
     const connected = () => state('connected', { status: 'connected', phone: '5', since: String(n) });
     const interrupted = (reason = 'network') => state('interrupted', { status: 'connecting', reason, notBefore: n });
-    const restricted = (until = 'then') => state('restricted', { kind: 'new_chat_cap', until });
+    const restricted = (untilMs = 1) =>
+      state('restricted', { kind: 'new_chat_cap', until: new Date(untilMs).toISOString() });
+    const unrestricted = () => state('unrestricted', {});
     const wrongOf = (...events: GatewayEvent[]) => accountForEvents(none, events);
+    const wrongUnder = (restriction: DeviceStanding['restriction'], ...events: GatewayEvent[]) =>
+      accountForEvents({ ...none, devices: new Map([['d', { status: 'connected', restriction }]]) }, events);
+    const cap = (untilMs: number) => ({ kind: 'new_chat_cap', untilMs }) as const;
 
     it('finds nothing wrong where each one is another, and the last is how they stand', () => {
-      const told = [interrupted(), interrupted('replaced'), connected(), restricted(), state('unrestricted', {})];
-      expect(wrongOf(...told, restricted(), restricted('later'))).to.deep.equal(fine);
-      expect(wrongOf(connected(), restricted(), interrupted(), connected())).to.deep.equal(fine);
+      const told = [interrupted(), interrupted('replaced'), connected(), restricted(), unrestricted()];
+      expect(wrongOf(...told)).to.deep.equal(fine);
+      expect(wrongUnder(cap(2), ...told, restricted(), restricted(2))).to.deep.equal(fine);
+      expect(wrongUnder(cap(1), connected(), restricted(), interrupted(), connected())).to.deep.equal(fine);
+      const open = state('restricted', { kind: 'new_chat_cap', until: null });
+      expect(wrongUnder({ kind: 'new_chat_cap' }, connected(), open)).to.deep.equal(fine);
+    });
+
+    it('finds a device of which nothing was told, or not that it was ever connected', () => {
+      expect(wrongOf()).to.deep.equal({ ...fine, lost: 1 });
+      const off = { ...none, devices: new Map([['d', { status: 'connecting' }]]) };
+      expect(accountForEvents(off, [connected(), interrupted()])).to.deep.equal(fine);
+      expect(accountForEvents(off, [interrupted()])).to.deep.equal({ ...fine, lost: 1 });
+    });
+
+    it('finds a last restriction that is not told, or was lifted untold', () => {
+      expect(wrongUnder(cap(1), connected())).to.deep.equal({ ...fine, lost: 1 });
+      expect(wrongUnder(cap(2), connected(), restricted())).to.deep.equal({ ...fine, lost: 1 });
+      expect(wrongUnder(cap(1), connected(), restricted(), unrestricted())).to.deep.equal({ ...fine, lost: 1 });
+      expect(wrongOf(connected(), restricted())).to.deep.equal({ ...fine, lost: 1 });
     });
 
     it('finds a last state that is not told, and one that is told of a device that has it', () => {
       expect(wrongOf(interrupted())).to.deep.equal({ ...fine, lost: 1 });
       expect(accountForEvents({ ...none, types: [] }, [interrupted()])).to.deep.equal(fine);
       expect(wrongOf(connected(), connected())).to.deep.equal({ ...fine, invented: 1 });
-      expect(wrongOf(restricted(), connected(), restricted())).to.deep.equal({ ...fine, invented: 1 });
+      expect(wrongUnder(cap(1), restricted(), connected(), restricted())).to.deep.equal({ ...fine, invented: 1 });
       const twice = connected();
       expect(wrongOf(twice, twice)).to.deep.equal({ ...fine, duplicates: 1 });
     });

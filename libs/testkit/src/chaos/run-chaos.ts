@@ -100,11 +100,11 @@ async function runAll(run: Run): Promise<ChaosResult> {
   const { options, progress } = run;
   const { rounds, seed, say, waitReplicas = 0, redis: kind = 'single', receivers = RECEIVER_KINDS } = options;
   const { redis, simulator, store, fleet, bases } = await startWorld(run);
-  const lines = await linkDevices({ store, simulator, bases, progress }, options.devices);
-  say(`${fleet.places.length} processes, ${lines.length} devices linked; ${await describeShares(store)}`);
   progress.enter('webhooks are made', () => '');
   const audience = await Audience.gather(store, { bases, seed, kinds: receivers });
   run.ends.push(() => audience.close());
+  const lines = await linkDevices({ store, simulator, bases, progress }, options.devices);
+  say(`${fleet.places.length} processes, ${lines.length} devices linked; ${await describeShares(store)}`);
   const random = new Random(seed);
   const sends: PromisedSend[] = [];
   const total = { ...NOTHING };

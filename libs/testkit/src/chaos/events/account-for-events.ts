@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Restriction } from '@gateway/contracts/devices/restriction';
 import { type ChangeData, EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import { readWish } from '@gateway/contracts/people/opt-outs';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
@@ -21,18 +23,23 @@ export interface ToBeTold {
   optedOut?: ReadonlySet<string>;
   /** For good, as callers were answered. */
   optedOutByCallers?: readonly string[];
-  /** How devices stand, by their names. */
-  devices?: ReadonlyMap<string, string>;
+  /** How linked devices stand, by their names. */
+  devices?: ReadonlyMap<string, DeviceStanding>;
   /** Types that are asked for. Default: all. */
   types?: readonly string[];
   /** Ids of what an operator wants told once more: it may have been told meanwhile. */
   replayed?: ReadonlySet<string>;
 }
 
+export interface DeviceStanding {
+  status: string;
+  restriction?: Restriction | undefined;
+}
+
 export interface EventsAccount {
   /** Changes, ends of sends and messages of people that were told, each counted once. */
   told: number;
-  /** Never told: how a recipient or a device stands, that a send has ended, what a person wrote or wants, or what an `events.gap` stands for. */
+  /** Never told: how a recipient or a device stands, that a device was ever connected, that a send has ended, what a person wrote or wants, or what an `events.gap` stands for. */
   lost: number;
   /** Told, and not so; or told of a device, or a person, that is as it was. */
   invented: number;
@@ -72,7 +79,8 @@ export function accountForEvents(
     return isIt;
   };
   const talk = new Talk(written, optedOutByCallers, wrong);
-  const states = new Map<string, { status: unknown; all: string }>();
+  const states = new Map<string, { type: string; state: Record<string, unknown> }>();
+  const connected = new Set<string>();
   const last = new Map<string, string>();
   const hear = (row: ChangeData) => {
     if (!isNew(row.id)) return;
@@ -95,9 +103,10 @@ export function accountForEvents(
     // When it began, and when it is tried again: no other state for that.
     const { since: _, notBefore: __, ...state } = event.data;
     const key = stateKey(event.device!, /restricted$/.test(event.type));
-    const all = `${event.type} ${JSON.stringify(state)}`;
-    if (states.get(key)?.all === all) wrong('invented', { before: all, event });
-    states.set(key, { status: state.status, all });
+    const told = { type: event.type, state };
+    if (isDeepStrictEqual(states.get(key), told)) wrong('invented', { before: told, event });
+    states.set(key, told);
+    if (event.type === 'device.connected') connected.add(event.device!);
   }
   for (const [key, { status }] of recipients) {
     if (status !== 'queued' && last.get(key) !== status) wrong('lost', { key, status, told: last.get(key) });
@@ -106,9 +115,11 @@ export function accountForEvents(
     if (!seen.has(`evt_${messageId}_finished`)) wrong('lost', { finished: messageId });
   }
   talk.end({ hearsWishes: types.includes('optout.added'), optedOut });
-  for (const [device, status] of types.includes('device.connected') ? devices : []) {
+  for (const [device, { status, restriction }] of types.includes('device.connected') ? devices : []) {
     const told = states.get(stateKey(device, false));
-    if (told && told.status !== status) wrong('lost', { device, status, told });
+    if (!connected.has(device) || told?.state.status !== status) wrong('lost', { device, status, told });
+    const [limit, toldOf] = [limitOf(restriction), states.get(stateKey(device, true))?.state ?? {}];
+    if (!isDeepStrictEqual(toldOf, limit)) wrong('lost', { device, limit, told: toldOf });
   }
   return account;
 }
@@ -117,6 +128,13 @@ const STATES = /^device\.(connected|interrupted|disconnected|restricted|unrestri
 
 /** A device is connected or not, and beside that restricted or not. */
 const stateKey = (device: string, isRestriction: boolean) => `${device} ${isRestriction}`;
+
+/** As an event has it; nothing where there is none. */
+function limitOf(restriction: Restriction | undefined): Record<string, unknown> {
+  if (!restriction) return {};
+  const { kind, untilMs } = restriction;
+  return { kind, until: untilMs === undefined ? null : new Date(untilMs).toISOString() };
+}
 
 type Wish = 'optout.added' | 'optout.removed';
 

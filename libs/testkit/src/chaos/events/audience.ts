@@ -14,6 +14,7 @@ import type { Line, PromisedSend } from '../take-account.js';
 import {
   accountForEvents,
   countAltered,
+  type DeviceStanding,
   type EventsAccount,
   recipientKey,
   type ToBeTold,
@@ -75,6 +76,7 @@ export class Audience {
     private readonly consumers: readonly Consumer[],
   ) {}
 
+  /** Before a device is linked: how it stands is told from then on. */
   static async gather(
     store: Store,
     { bases, seed, kinds }: { bases: readonly string[]; seed: number; kinds: readonly ReceiverKind[] },
@@ -219,10 +221,11 @@ export async function readToBeTold(
       recipients.set(recipientKey(messageId, index), { to: number, status });
     }
   }
-  const devices = new Map<string, string>();
+  const devices = new Map<string, DeviceStanding>();
   for (const { address } of sends.map(({ line }) => line)) {
-    const { observed } = await readDeviceState(store, address);
-    devices.set(address.device, observed?.status ?? 'disconnected');
+    if (devices.has(address.device)) continue;
+    const { observed, restriction } = await readDeviceState(store, address);
+    devices.set(address.device, { status: observed?.status ?? 'disconnected', restriction });
   }
   const optedOut = new Set<string>();
   for (const phone of new Set([...written.map(({ from }) => from), ...optedOutByCallers]))
