@@ -193,6 +193,59 @@ describe('deliveries to a webhook', () => {
     expect(await attemptAfter(HOUR_MS, 200)).to.have.length(3);
   });
 
+  const attemptAfter = async (ms: number, status: number) => {
+    endpoint.nowMs += ms;
+    endpoint.answer = () => status;
+    await endpoint.deliverAll();
+    return told();
+  };
+  const changes: Record<string, () => Promise<unknown>> = {
+    'is paused and resumed': async () => {
+      await pauseWebhook(endpoint.space.store, 'main', endpoint.id);
+      await resumeWebhook(endpoint.space.store, 'main', endpoint.id);
+    },
+    'gets other headers and passes its test': async () => {
+      const { space, nowMs } = endpoint;
+      const { store } = space;
+      const changed = await changeWebhook(store, 'main', endpoint.id, { target: { headers: { 'x-a': `${nowMs}` } } });
+      const attempt = { webhookId: 'evt_1', atMs: nowMs, tookMs: 0, status: 200, error: null, answer: '' };
+      await recordAttempt(store, 'main', endpoint.id, { attempt, verifiesRevision: changed!.revision });
+    },
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    it(`tell of the end of failures that were told, once, also where it ${what} in between; and nothing where none were`, async () => {
+      await endpoint.write(0);
+      await attemptAfter(0, 503);
+      await change();
+      expect(await attemptAfter(HOUR_MS / 10, 200)).to.deep.equal([]);
+      await endpoint.write(1);
+      await attemptAfter(0, 503);
+      expect(await attemptAfter(HOUR_MS, 503)).to.deep.equal(['webhook.failing 503']);
+      await change();
+      expect(await attemptAfter(HOUR_MS / 10, 200)).to.deep.equal(['webhook.failing 503', 'webhook.recovered 200']);
+      await endpoint.write(2);
+      expect(await attemptAfter(HOUR_MS / 10, 200)).to.have.length(2);
+    });
+  }
+
+  it('tell of the end of failures that disabled it, once it is resumed; new ones have 72 hours and both warnings of their own', async () => {
+    await endpoint.write(0);
+    expect(await attemptAfter(0, 410)).to.deep.equal(['webhook.disabled 410']);
+    await resumeWebhook(endpoint.space.store, 'main', endpoint.id);
+    const before = ['webhook.disabled 410'];
+    for (let hours = 0; hours < 72; hours += 4) {
+      await attemptAfter(4 * HOUR_MS, 500);
+      expect(await endpoint.status()).to.equal('failing');
+    }
+    expect(await told()).to.deep.equal([...before, 'webhook.failing 500', 'webhook.failing 500']);
+    before.push('webhook.failing 500', 'webhook.failing 500', 'webhook.disabled 500');
+    expect(await attemptAfter(4 * HOUR_MS, 500)).to.deep.equal(before);
+    await resumeWebhook(endpoint.space.store, 'main', endpoint.id);
+    expect(await attemptAfter(HOUR_MS, 200)).to.deep.equal([...before, 'webhook.recovered 200']);
+    await endpoint.write(1);
+    expect(await attemptAfter(HOUR_MS, 200)).to.have.length(before.length + 1);
+  });
+
   it('are made at once when it passes its test while it is failing', async () => {
     const { store } = endpoint.space;
     await endpoint.write(1);

@@ -8,6 +8,7 @@ import {
   OUTBOX_WEIGHED_EVERY,
   PARTS,
   PLACE,
+  WEBHOOK_TOLD,
 } from '@gateway/contracts/events/entry';
 import { LIMITS } from '@gateway/contracts/limits';
 import { MOST_OPT_OUT_SOURCES, OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
@@ -54,6 +55,7 @@ export const CONTRACT = {
     ...{ version: EVENT_ENTRY_VERSION, most: OUTBOX_ENTRIES, mostBytes: OUTBOX_BYTES },
     ...{ weighedEvery: OUTBOX_WEIGHED_EVERY, keptMs: EVENTS_KEPT_MS, place: PLACE },
   },
+  webhookTold: WEBHOOK_TOLD as readonly string[],
   optOutSources: OPT_OUT_SOURCES as readonly string[],
   mostOptOutSources: MOST_OPT_OUT_SOURCES,
   personForgotten: ownErrorCode('person_forgotten'),
@@ -110,6 +112,7 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     PLACE_LISTS: contract.outbox.place.lists,
     PLACE_OF_SEND: contract.outbox.place.ofSend,
     EVENTS_KEPT_MS: contract.outbox.keptMs,
+    TOLD_RECOVERED: contract.webhookTold.indexOf('recovered'),
     BY_REPLY: contract.optOutSources.indexOf('reply'),
     MOST_OPT_OUT_SOURCES: contract.mostOptOutSources,
     PERSON_FORGOTTEN: contract.personForgotten,

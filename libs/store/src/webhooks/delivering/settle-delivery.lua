@@ -1,12 +1,14 @@
 -- One request was answered, or not: the place in the lane, what is put aside, the breaker and the attempt change together.
 -- An endpoint that was paused or changed meanwhile keeps its status and its breaker, and nothing is told of it: it may be at another URL.
 -- Without a `breaker` it stays as it is.
--- `tell` is the place in WEBHOOK_TOLD, or empty.
+-- `tell` is the place in WEBHOOK_TOLD, or empty. What was told of failures is kept beside the breaker, which a change of the owner empties:
+-- they are over with the first success after that, too.
 -- Output: as claim-delivery; 'idle' when this was written down, and nothing more is to be sent as the process has it.
 --- @include write-lane
 --- @include change-parked
 --- @include keep-attempt
 --- @include tell-webhook
+--- @constants TOLD_RECOVERED
 local outcome = write_lane()
 if outcome ~= 'done' then return outcome end
 local former, current = unpack(redis.call('HMGET', webhook_key, 'status', 'revision'))
@@ -19,6 +21,11 @@ if breaker == '' or answer == 'idle' then return answer end
 redis.call('HSET', webhook_key, 'breaker', breaker)
 if former == 'active' or former == 'failing' then
   redis.call('HSET', webhook_key, 'status', status)
-  if tell ~= '' then tell_webhook(tonumber(tell), id, since_ms, http_status) end
+  local told = tonumber(tell)
+  local told_since = redis.call('HGET', webhook_key, 'toldSinceMs')
+  if not told and told_since and breaker == '{}' then told, since_ms = TOLD_RECOVERED, told_since end
+  if told == TOLD_RECOVERED then redis.call('HDEL', webhook_key, 'toldSinceMs')
+  elseif told then redis.call('HSET', webhook_key, 'toldSinceMs', since_ms) end
+  if told then tell_webhook(told, id, since_ms, http_status) end
 end
 return 'done'
