@@ -8,7 +8,7 @@ import {
 } from '@gateway/contracts/events/cursor';
 import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
-import type { Workspace } from '@gateway/contracts/ids';
+import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
@@ -47,6 +47,8 @@ interface Step {
   event?: GatewayEvent;
   /** Of a gap: the log does not go back to what came before. */
   isLoss?: true;
+  /** With it a list has ended, whether that is told or not. */
+  isEnd?: boolean;
   /** Of what a person wrote: see `DescribedMessage`. */
   writer?: string;
   /** See `textsHolder`. */
@@ -281,6 +283,7 @@ async function findRequest(
   let rows = 0;
   let seen = 0;
   let events = 0;
+  let hasEnded = false;
   for await (const step of gatherGaps(stepsAfter(reading, place), { most: MOST_ENTRIES })) {
     const { event } = step;
     const count = rowsOf(step).length;
@@ -289,6 +292,7 @@ async function findRequest(
     rows += count;
     if (event && first && ((event.type === UPDATED) !== (first.event!.type === UPDATED) || rows > most)) return request;
     if (event) first ??= step;
+    if (first && step.isEnd) hasEnded = true;
     request.push(step);
     seen += step.entries;
     // Nothing can be told with it.
@@ -301,7 +305,7 @@ async function findRequest(
     return clock.nowMs() >= dueMs || seen >= UNWRITTEN.entries ? request : { dueMs };
   }
   const dueMs = dueAfter(first.atMs, webhook.settings.gatherSeconds * 1000, clock);
-  const isWaiting = lane === 'lists' && events === 0 && clock.nowMs() < dueMs;
+  const isWaiting = lane === 'lists' && events === 0 && !hasEnded && clock.nowMs() < dueMs;
   return isWaiting ? { dueMs } : request;
 }
 
@@ -341,9 +345,11 @@ async function* stepsAfter(
         }
       }
       const place = { entry: id, offset: 0 };
-      if (held) yield hold(stepOf(held, former, { place, entry: id, entries: 1, atMs }));
+      const isEnd = endsList(entry, devices);
+      if (held) yield hold(stepOf(held, former, { place, entry: id, entries: 1, atMs, isEnd }));
       else {
-        others = { place, entry: id, entries: (others?.entries ?? 0) + 1, atMs: others?.atMs ?? atMs };
+        const [entries, sinceMs] = [(others?.entries ?? 0) + 1, others?.atMs ?? atMs];
+        others = { place, entry: id, entries, atMs: sinceMs, isEnd: isEnd || others?.isEnd === true };
       }
       former = id;
     }
@@ -398,6 +404,10 @@ function gapBefore({ id }: Webhook, lane: TellLane, place: LogPlace): Step {
 /** No endpoint hears of itself: it would be told that it fails when it is over. */
 function tellsOf({ parts }: LoggedEntry, { id }: Webhook): boolean {
   return parts.some((part) => part.kind === 'webhook' && part.webhookId === id);
+}
+
+function endsList({ class: of, device, parts }: LoggedEntry, devices: readonly DeviceId[] | null): boolean {
+  return of === 'lists' && (!devices || devices.includes(device!)) && parts.some(({ kind }) => kind === 'finished');
 }
 
 function rowsOf({ event }: Pick<Step, 'event'>): ChangeData[] {
