@@ -43,16 +43,13 @@ export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutc
 }
 
 async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
-  const { deps, webhook, taken, lane, source } = work;
+  const { deps, taken, lane } = work;
   const state = taken.lanes[lane];
-  const { concurrency } = webhook.settings;
-  const alone = concurrency === 1 ? 1 : concurrency * IN_TURN;
-  const found = await findEnd(work, { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges, alone });
+  const { workspace } = taken;
+  const found = await deps.longWays.look({ workspace, lane, known: deps.known }, () => lookForNext(work));
   if (found === 'later') return found;
   if (found === undefined) return lane === 'replay' ? endReplay(work) : 'quiet';
-  const place = placeOf(work, state.cursor);
-  const to = deps.posted.cut(place, found.to);
-  const told = await deps.feed.read(webhook, source, { after: state.cursor, to, asked: state.asked });
+  const { to, told } = found;
   if (told.length === 0) return passOver(work, to);
   const aside = taken.hasParked ? await whatFollows(work, told) : [];
   const without = namesOf(work, aside);
@@ -60,8 +57,19 @@ async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
   const claim: LaneClaim = { to, refusals: 0, ...(most && { most }), ...(without.length > 0 && { without }) };
   const write = { lane, state: { ...state, claim }, changes: parkAll(work, aside), nowMs: deps.clock.nowMs() };
   if (!(await claimDelivery(deps.store, taken, write))) return 'taken';
-  deps.posted.note(place, to);
+  deps.posted.note(placeOf(work, state.cursor), to);
   return claim;
+}
+
+async function lookForNext(work: LaneWork) {
+  const { deps, webhook, taken, lane, source } = work;
+  const { cursor: after, asked, most = WEBHOOK_LIMITS.maxChanges } = taken.lanes[lane];
+  const { concurrency } = webhook.settings;
+  const alone = concurrency === 1 ? 1 : concurrency * IN_TURN;
+  const found = await findEnd(work, { after, most, alone });
+  if (typeof found !== 'object') return found;
+  const to = deps.posted.cut(placeOf(work, after), found.to);
+  return { to, told: await deps.feed.read(webhook, source, { after, to, asked }), entries: found.entries ?? 0 };
 }
 
 /** What is for others needs no claim. */

@@ -18,12 +18,14 @@ import { type DeliverOutcome, deliver } from './deliver.js';
 import { type FeedMemory, logFeed } from './log-feed.js';
 import { News } from './news.js';
 import { PostedRanges } from './posted-ranges.js';
+import { leastServed } from './turns/least-served.js';
+import { LongWays } from './turns/long-ways.js';
 import type { DeliverDeps } from './work.js';
 
 export interface DeliveriesDeps
   extends Omit<
     DeliverDeps,
-    'feed' | 'signal' | 'posted' | 'memory' | 'connections' | 'known' | 'untilNews' | 'goesOnMs' | 'onNext'
+    'feed' | 'signal' | 'posted' | 'longWays' | 'memory' | 'connections' | 'known' | 'untilNews' | 'goesOnMs' | 'onNext'
   > {
   logger: Logger;
   /** How often those are looked at whose time may have come, and ten times as long all endpoints. Default 1 s. */
@@ -89,13 +91,14 @@ export class Deliveries {
   readonly #deps: DeliveriesDeps;
   readonly #stopping = new AbortController();
   readonly #posted = new PostedRanges();
+  readonly #longWays = new LongWays();
   readonly #memory = new ByteBudget(Math.floor(getHeapStatistics().heap_size_limit / PART_OF_HEAP));
   readonly #reads = new ReceivedReads();
   readonly #connections = new KeptConnections();
   readonly #running = new Map<string, Running>();
   /** The last of each endpoint. */
   readonly #turns = new Map<string, Turn>();
-  /** Those that wait for a place, in their order. */
+  /** Those that wait for a place, in their order: among workspaces that has it first which has fewest. */
   readonly #queued = new Map<string, Pick<Turn, 'workspace' | 'id' | 'pace'> & { logEnd: string | undefined }>();
   #lastTurn = 0;
   #ticks = 0;
@@ -259,10 +262,12 @@ export class Deliveries {
 
   #fillPlaces(): void {
     for (const pace of PACES) {
-      for (const queued of this.#queued.values()) {
-        if (queued.pace !== pace) continue;
-        if (!this.#hasPlace(pace)) break;
-        this.#begin(queued.workspace, queued.id, queued.logEnd);
+      while (this.#hasPlace(pace)) {
+        const waiting = [...this.#queued.values()].filter((queued) => queued.pace === pace);
+        const next = leastServed(waiting, this.#running.values());
+        if (!next) break;
+        this.#queued.delete(`${next.workspace}/${next.id}`);
+        this.#begin(next.workspace, next.id, next.logEnd);
       }
     }
   }
@@ -308,7 +313,13 @@ export class Deliveries {
     const { store, clock, counts } = this.#deps;
     const { signal } = this.#stopping;
     const onGap = () => counts.countGap('log_gone');
-    const kept = { posted: this.#posted, memory: this.#memory, connections: this.#connections, known };
+    const kept = {
+      posted: this.#posted,
+      longWays: this.#longWays,
+      memory: this.#memory,
+      connections: this.#connections,
+      known,
+    };
     const whileUnderWay = {
       ...{ untilNews: () => self.news.next(), goesOnMs: GOES_ON_MS },
       // What answers soon is quick, however much it is told.

@@ -14,6 +14,7 @@ import type { WebhookOwner } from '@gateway/store/webhooks/delivering/owners';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type { Delivery, Feed } from './feed.js';
 import type { PostedRanges } from './posted-ranges.js';
+import type { FarLanes, LongWays } from './turns/long-ways.js';
 
 /** Who counts what is done. */
 export interface DeliveryCounts {
@@ -24,7 +25,7 @@ export interface DeliveryCounts {
 }
 
 /** What is known of an endpoint from one look to the next. */
-interface KnownEndpoint {
+interface KnownEndpoint extends FarLanes {
   /** As it was read last. */
   webhook?: Webhook | undefined;
   /** What waits for its time is in the feed, which knows when that is. */
@@ -41,6 +42,7 @@ export interface DeliverDeps {
   random(): number;
   signal: AbortSignal;
   posted: PostedRanges;
+  longWays: LongWays;
   /** For what is posted: its bytes, and what they are made of. */
   memory: ByteBudget;
   owner: WebhookOwner;

@@ -18,6 +18,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { type DeliverOutcome, deliver } from '@gateway/webhooks/deliver';
 import type { Feed, Told } from '@gateway/webhooks/feed';
 import { PostedRanges } from '@gateway/webhooks/posted-ranges';
+import { LongWays } from '@gateway/webhooks/turns/long-ways';
 import type { DeliverDeps } from '@gateway/webhooks/work';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
@@ -162,6 +163,7 @@ export function useEndpoint(): Endpoint {
       },
       counts: silentCounts,
       posted: new PostedRanges(),
+      longWays: new LongWays(),
       memory: new ByteBudget(ROOM_BYTES),
       connections,
       untilNews: () => sleep(LOOK_AGAIN_MS),

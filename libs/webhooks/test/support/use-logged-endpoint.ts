@@ -22,6 +22,7 @@ import { takeDevice } from '@gateway/testkit/ownership';
 import { deliver } from '@gateway/webhooks/deliver';
 import { logFeed } from '@gateway/webhooks/log-feed';
 import { PostedRanges } from '@gateway/webhooks/posted-ranges';
+import { LongWays } from '@gateway/webhooks/turns/long-ways';
 import { expect } from 'chai';
 import { useOwnedDevice } from '../../../store/test/support/use-owned-device.js';
 import { ownerOf } from './owner-of.js';
@@ -127,6 +128,7 @@ export function useLoggedEndpoint() {
         counts: { ...silentCounts, countGap: (cause: string) => void stage.gaps.push(cause) },
         policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
         ...{ random: () => 0.5, signal: new AbortController().signal, posted: new PostedRanges() },
+        longWays: new LongWays(),
         ...{ connections, known: {}, memory: new ByteBudget(stage.roomBytes) },
         untilNews: () => sleep(LOOK_AGAIN_MS),
       };
