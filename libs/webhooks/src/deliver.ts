@@ -20,7 +20,7 @@ const LOOK_AGAIN_MS = 1_000;
  * step; a process that dies in between is followed by one that posts the same again, under the same id. Throws only for Redis.
  */
 export async function deliver(deps: DeliverDeps, workspace: Workspace, id: WebhookId): Promise<DeliverOutcome> {
-  deps.known.onlyGathers = false;
+  Object.assign(deps.known, { onlyGathers: false, wasAsked: false });
   const taken = await takeWebhook(deps.store, { workspace, id }, deps.owner);
   deps.connections.end(keeperOf({ workspace, id }), typeof taken === 'string' ? undefined : taken.revision);
   if (typeof taken === 'string') return taken;

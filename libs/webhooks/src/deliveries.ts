@@ -18,8 +18,8 @@ import { type DeliverOutcome, deliver } from './deliver.js';
 import { type FeedMemory, logFeed } from './log-feed.js';
 import { News } from './news.js';
 import { PostedRanges } from './posted-ranges.js';
-import { leastServed } from './turns/least-served.js';
 import { LongWays } from './turns/long-ways.js';
+import { type Holder, isLate, type Pace, Places, paceOf } from './turns/places.js';
 import type { DeliverDeps } from './work.js';
 
 export interface DeliveriesDeps
@@ -47,27 +47,17 @@ const IS_OURS: Readonly<Record<DeliverOutcome, boolean>> = {
 };
 /** Of the heap, for what is posted. */
 const PART_OF_HEAP = 8;
-/** At a time, of those that answer soon and of the others: each has one request in flight per lane. */
-const PLACES = { quick: 100, slow: 100 } as const;
-/** An endpoint that has had its place for so long has one of the slow, if there is one, and begins there the next time. */
-const SLOW_MS = 1_000;
-
-type Pace = keyof typeof PLACES;
-const PACES = Object.keys(PLACES) as Pace[];
 
 /** In a look around what is as it was is left alone. */
 type Look = 'told' | 'around';
 
-interface Running {
-  workspace: Workspace;
+interface Running extends Holder {
   /** Something has happened since it was looked at. */
   again: boolean;
   /** Lists have more to tell since. */
   gathers: boolean;
   /** Of both, for what has nothing to do while requests are under way. */
   news: News;
-  pace: Pace;
-  sinceMs: number;
   work: Promise<void>;
 }
 
@@ -75,7 +65,8 @@ interface Turn {
   workspace: Workspace;
   id: WebhookId;
   turn: number;
-  pace: Pace;
+  /** When it was late the last time, unless it has answered soon since. */
+  lateMs?: number | undefined;
   outcome?: DeliverOutcome;
   /** The endpoint and the end of its log as they were before that, if that was in a look around. */
   seen?: string | undefined;
@@ -96,10 +87,11 @@ export class Deliveries {
   readonly #reads = new ReceivedReads();
   readonly #connections = new KeptConnections();
   readonly #running = new Map<string, Running>();
+  readonly #places = new Places();
   /** The last of each endpoint. */
   readonly #turns = new Map<string, Turn>();
-  /** Those that wait for a place, in their order: among workspaces that has it first which has fewest. */
-  readonly #queued = new Map<string, Pick<Turn, 'workspace' | 'id' | 'pace'> & { logEnd: string | undefined }>();
+  /** Those that wait for a place, in their order. */
+  readonly #queued = new Map<string, Pick<Turn, 'workspace' | 'id'> & { pace: Pace; logEnd: string | undefined }>();
   #lastTurn = 0;
   #ticks = 0;
   #renewedMs: number;
@@ -228,10 +220,10 @@ export class Deliveries {
     if (running) running.again = true;
     if (running || this.#stopping.signal.aborted) return;
     const last = this.#turns.get(name);
-    const pace = last?.pace ?? 'quick';
-    if (!this.#hasPlace(pace)) return void this.#queued.set(name, { workspace, id, pace, logEnd });
-    this.#queued.delete(name);
     const sinceMs = this.#deps.clock.monotonicMs();
+    const pace = paceOf(last?.lateMs, sinceMs);
+    if (!this.#hasPlace(pace, workspace)) return void this.#queued.set(name, { workspace, id, pace, logEnd });
+    this.#queued.delete(name);
     const self: Running = {
       ...{ workspace, again: false, gathers: false, news: new News(), pace, sinceMs },
       work: Promise.resolve(),
@@ -243,7 +235,6 @@ export class Deliveries {
       workspace,
       id,
       turn: ++this.#lastTurn,
-      pace,
     };
     this.#turns.set(name, turn);
     self.work = this.#runUnlessSeen(turn, self, logEnd)
@@ -253,22 +244,19 @@ export class Deliveries {
       })
       .finally(() => {
         this.#running.delete(name);
+        this.#places.leave(self);
         if (self.gathers) lookAtNextTick(turn);
         this.#fillPlaces();
         if (self.again) this.#begin(workspace, id);
       });
     this.#running.set(name, self);
+    this.#places.take(self);
   }
 
   #fillPlaces(): void {
-    for (const pace of PACES) {
-      while (this.#hasPlace(pace)) {
-        const waiting = [...this.#queued.values()].filter((queued) => queued.pace === pace);
-        const next = leastServed(waiting, this.#running.values());
-        if (!next) break;
-        this.#queued.delete(`${next.workspace}/${next.id}`);
-        this.#begin(next.workspace, next.id, next.logEnd);
-      }
+    this.#places.moveLate(this.#deps.clock.monotonicMs());
+    for (const { workspace, id, pace, logEnd } of this.#queued.values()) {
+      if (this.#places.isFree(pace, workspace)) this.#begin(workspace, id, logEnd);
     }
   }
 
@@ -276,21 +264,10 @@ export class Deliveries {
     return [...this.#queued.values()].some((queued) => queued.pace === pace);
   }
 
-  #isLate({ sinceMs }: Running): boolean {
-    return this.#deps.clock.monotonicMs() - sinceMs > SLOW_MS;
-  }
-
-  /** Those that turn out to be slow leave their places to quick ones, as far as there are slow ones. */
-  #hasPlace(pace: Pace): boolean {
-    const taken = { quick: 0, slow: 0 };
-    for (const running of this.#running.values()) taken[running.pace]++;
-    for (const running of this.#running.values()) {
-      if (running.pace === 'slow' || taken.slow >= PLACES.slow || !this.#isLate(running)) continue;
-      running.pace = 'slow';
-      taken.quick--;
-      taken.slow++;
-    }
-    return taken[pace] < PLACES[pace];
+  #hasPlace(pace: Pace, workspace: Workspace): boolean {
+    if (this.#places.isFree(pace, workspace)) return true;
+    this.#places.moveLate(this.#deps.clock.monotonicMs());
+    return this.#places.isFree(pace, workspace);
   }
 
   /** What was quiet, and is as it was then, is left alone. */
@@ -305,8 +282,8 @@ export class Deliveries {
   }
 
   /**
-   * As long as there is something to tell, or something happens meanwhile, if no other endpoint waits for the place. Its turn says where
-   * it begins the next time: what was not asked is as quick as before.
+   * As long as there is something to tell, or something happens meanwhile, if no other endpoint waits for the place. Its turn says whether
+   * it was late: what was not asked is as before.
    */
   async #run(turn: Turn, self: Running): Promise<void> {
     const { workspace, id, known, memory } = turn;
@@ -334,8 +311,9 @@ export class Deliveries {
       const feed = logFeed(store, workspace, { clock, onGap, memory, describe: this.#reads.describe });
       const outcome = await deliver({ ...deps, feed }, workspace, id);
       turn.outcome = outcome === 'more' ? 'waiting' : outcome;
-      if (this.#isLate(self)) turn.pace = 'slow';
-      else if (outcome === 'more') turn.pace = 'quick';
+      const nowMs = clock.monotonicMs();
+      if (isLate(self, nowMs)) turn.lateMs = nowMs;
+      else if (known.wasAsked) turn.lateMs = undefined;
       if (outcome === 'more') self.again = true;
       // What comes close together goes together.
       else if (!signal.aborted) await sleep(REST_MS);

@@ -30,6 +30,8 @@ interface KnownEndpoint extends FarLanes {
   webhook?: Webhook | undefined;
   /** What waits for its time is in the feed, which knows when that is. */
   onlyGathers?: boolean;
+  /** In the last look. */
+  wasAsked?: boolean;
 }
 
 export interface DeliverDeps {
@@ -88,6 +90,7 @@ export async function post({ deps, webhook, taken }: Work, delivery: Delivery): 
   const { policy, connections, clock, signal } = deps;
   const { target, secrets, revision, settings } = webhook;
   const keep = { connections, keeper: { name: keeperOf(taken), revision, most: settings.concurrency } };
+  deps.known.wasAsked = true;
   const posted = await postWebhook({ target, secrets, ...delivery }, { policy, clock, signal, keep });
   if (signal.aborted && posted.attempt.status === null) return undefined;
   const nowMs = clock.nowMs();

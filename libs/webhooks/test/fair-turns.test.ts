@@ -14,7 +14,6 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { silentLogger } from '@gateway/testkit/silent-logger';
 import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { Deliveries } from '@gateway/webhooks/deliveries';
-import { leastServed } from '@gateway/webhooks/turns/least-served';
 import { expect } from 'chai';
 import { ownerOf } from './support/owner-of.js';
 import { silentCounts } from './support/silent-counts.js';
@@ -129,12 +128,5 @@ describe('a workspace whose endpoints pass through a long log', () => {
     const { webhookReplays } = workspaceKeys(space, 'busy');
     await eventually(async () => (await space.store.redis.llen(webhookReplays(ids[0]!))) === 0, { timeoutMs: 60_000 });
     expect(reads.most).to.be.within(1, 4);
-  });
-
-  it('leaves a free place to another that has fewer', () => {
-    const of = (...workspaces: Workspace[]) => workspaces.map((workspace) => ({ workspace }));
-    expect(leastServed(of('a', 'a', 'b', 'c'), of('a', 'a', 'b', 'c'))).to.deep.equal({ workspace: 'b' });
-    expect(leastServed(of('a', 'a', 'b'), of('b'))).to.deep.equal({ workspace: 'a' });
-    expect(leastServed([], of('a'))).to.equal(undefined);
   });
 });
