@@ -41,6 +41,8 @@ export interface FeedRange {
   asked?: readonly AskedUpTo[] | undefined;
   /** Changes in one request. */
   most: number;
+  /** Behind this nothing is looked for. */
+  upTo?: string | undefined;
   /** So many events that are told alone, each in a request of its own. Default 1. */
   alone?: number;
 }

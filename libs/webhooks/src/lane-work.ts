@@ -25,12 +25,11 @@ export function inLane({ deps, webhook, taken }: Work, lane: TellLane): LaneWork
 /** Where the next request ends; that of a replay at the end of it. */
 export async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, range: FeedRange) {
   const { asked } = taken.lanes[lane];
-  const found = await deps.feed.findEnd(webhook, source, { ...range, asked });
-  if (lane !== 'replay' || !taken.replay) return found;
-  // What happened then may have come into the log much later: it is over where nothing more is in the log.
-  if (!('request' in taken.replay) && taken.replay.times) return found === 'later' ? undefined : found;
-  const last = 'request' in taken.replay ? taken.replay.request.to : taken.replay.to;
+  const replay = lane === 'replay' ? taken.replay : undefined;
+  if (!replay) return deps.feed.findEnd(webhook, source, { ...range, asked });
+  const last = 'request' in replay ? replay.request.to : replay.to;
   if (compareCursors(range.after, last) >= 0) return undefined;
+  const found = await deps.feed.findEnd(webhook, source, { ...range, asked, upTo: last });
   return typeof found !== 'object' || compareCursors(found.to, last) > 0 ? { to: last } : found;
 }
 

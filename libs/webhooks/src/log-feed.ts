@@ -112,10 +112,10 @@ export function logFeed(
     return { ...event, data };
   };
   return {
-    async findEnd(webhook, lane, { after, asked, ...limits }) {
+    async findEnd(webhook, lane, { after, asked, upTo, ...limits }) {
       const found = await findRequest(
         { ...{ store, workspace, clock, describe }, passed: memory.passed, reads: memory.reads },
-        { webhook, lane, after: parseCursor(after)!, asked: asked ?? [], ...limits },
+        { webhook, lane, after: parseCursor(after)!, asked: asked ?? [], last: upTo && parseCursor(upTo), ...limits },
       );
       memory.due.delete(lane);
       if ('dueMs' in found) {
@@ -272,7 +272,7 @@ interface Found {
 /** The first steps: updates with so many changes together, or `alone` other events. */
 async function findRequest(
   reading: Reading & Described,
-  { most, alone = 1, ...place }: LanePlace & { most: number; alone?: number },
+  { most, alone = 1, last, ...place }: LanePlace & { most: number; alone?: number; last?: LogPlace | '' | undefined },
 ): Promise<readonly Step[] | Waiting> {
   const { clock } = reading;
   const { webhook, lane } = place;
@@ -297,7 +297,7 @@ async function findRequest(
     seen += step.entries;
     // Nothing can be told with it.
     if (event && event.type !== UPDATED && ++events >= alone && !step.goesOn) return request;
-    if (rows === most || seen >= MOST_ENTRIES) return request;
+    if (rows === most || seen >= MOST_ENTRIES || (last && comparePlaces(step.place, last) >= 0)) return request;
   }
   if (!first) {
     if (request.length === 0) return [];

@@ -1,3 +1,4 @@
+import { EVENT_ENTRY_VERSION } from '@gateway/contracts/events/entry';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { endOfLog } from '@gateway/store/events/read-log';
@@ -79,6 +80,33 @@ describe('what happened in a time, told to a webhook once more', () => {
     await tell();
     const bodies = stage.events.map((event) => JSON.stringify(event));
     expect(bodies.slice(requests.length)).to.have.members(bodies.slice(0, requests.length));
+  });
+
+  it('costs no look at what came into the log long after it', async () => {
+    const tell = await create();
+    const fromMs = await letHappen(0);
+    await logged.relay();
+    const { eventLog, webhook } = workspaceKeys(space, 'main');
+    const { redis } = space.store;
+    const later = `for n = 1, 1000 do redis.call('XADD', KEYS[1], ARGV[1] .. '-' .. n, 'e', ARGV[2]) end`;
+    await redis.eval(later, 1, eventLog, fromMs + 2 * HOUR_MS, Buffer.from([EVENT_ENTRY_VERSION, 1, 1, 1, 1, 1, 1, 0]));
+    const lane = JSON.stringify({ cursor: (await endOfLog(space.store, 'main')).entry });
+    await redis.hset(webhook(tell.id), { 'lane:prompt': lane, 'lane:lists': lane });
+    await replay(tell.id, fromMs - MINUTE_MS, fromMs + 1_000);
+    const read = redis.xrangeBuffer.bind(redis) as (...args: unknown[]) => Promise<[Buffer, unknown][]>;
+    const ids: string[] = [];
+    const note = async (...args: unknown[]) => {
+      const rows = await read(...args);
+      ids.push(...rows.map(([id]) => id.toString()));
+      return rows;
+    };
+    Object.assign(redis, { xrangeBuffer: note });
+    await tell();
+    expect(numbersOf(stage.events)).to.have.length(1);
+    expect(await redis.exists(workspaceKeys(space, 'main').webhookReplays(tell.id))).to.equal(0);
+    expect(ids.filter((id) => Number.parseInt(id, 10) > fromMs + HOUR_MS).length, 'what is read ahead').to.be.below(
+      500,
+    );
   });
 
   it('is in order, while what happens meanwhile is told at once', async () => {

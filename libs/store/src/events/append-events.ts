@@ -3,8 +3,9 @@ import { EVENT_LOG, mayWait } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { ScriptHost } from '../core/scripts/define-script.js';
-import { bytes, defineScript, flag, number, text } from '../core/scripts/define-script.js';
+import { bytes, defineScript, flag, mixed, number, text } from '../core/scripts/define-script.js';
 import { oneOf } from '../core/scripts/replies.js';
+import { lateSince } from './outboxes/late-entries.js';
 
 const appendStep = defineScript({
   name: 'append-events',
@@ -12,7 +13,7 @@ const appendStep = defineScript({
   keys: ['log', 'marks'],
   args: {
     ...{ field: text, none: text, expected: text, mark: text, attempt: text },
-    ...{ keptMs: number, canWait: flag, '...entries': bytes },
+    ...{ keptMs: number, lateSinceMs: mixed, canWait: flag, '...entries': bytes },
   },
   reply: oneOf('appended', 'moved', 'closed'),
 });
@@ -50,5 +51,6 @@ export function appendEvents(
   const { eventLog: log, eventMarks: marks } = workspaceKeys(host.space, workspace);
   const canWait = entries.every(mayWait);
   const { keptMs } = EVENT_LOG;
-  return appendStep(host, { log, marks, field, none, expected, mark, attempt, keptMs, canWait, entries });
+  const lateSinceMs = lateSince(entries) ?? '';
+  return appendStep(host, { log, marks, field, none, expected, mark, attempt, keptMs, lateSinceMs, canWait, entries });
 }

@@ -6,4 +6,6 @@ if not are_wanted() then return 'unwanted' end
 if redis.call('EXISTS', log_key) == 0 then redis.call('XDEL', log_key, redis.call('XADD', log_key, '*', 'e', '')) end
 -- Cursors of a former log are of no use.
 redis.call('HSETNX', marks_key, 'goneTo', redis.call('XINFO', 'STREAM', log_key)[8])
+-- What comes late is noted from now on (append-events.lua).
+redis.call('HSETNX', marks_key, 'lateFromMs', redis.call('TIME')[1] * 1000)
 return redis.call('HEXISTS', marks_key, 'isOpen') == 1 and 'open' or 'opening'

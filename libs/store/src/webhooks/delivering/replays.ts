@@ -6,6 +6,7 @@ import { defineScript, number, text } from '../../core/scripts/define-script.js'
 import { oneOf } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { ringEventBell } from '../../events/event-bells.js';
+import { logTimeOf } from '../../events/outboxes/late-entries.js';
 import { findInLog, makeLooks } from '../../events/reading/find-event.js';
 import { listAttempts } from '../webhook-attempts.js';
 import { readWebhook } from '../webhooks.js';
@@ -13,8 +14,8 @@ import type { LaneState } from './lanes.js';
 import { findParked, parkedKeys } from './parked/parked.js';
 
 /**
- * What is told once more: one request as it was, or all between two places of the log. With `times` all that happened in them, wherever it is
- * behind the first place; the other one is for processes of the version before, which knew no times.
+ * What is told once more: one request as it was, or all between two places of the log. With `times` what happened in them; the other place is
+ * behind all of that which was in the log when it was asked for.
  */
 export type Replay = { id: string } & ({ after: string; to: string; times?: EventTimes } | { request: TellRange });
 
@@ -46,7 +47,10 @@ export async function replayWebhook(
 ): Promise<'gone' | 'full' | 'empty' | { unknown: string[] }> {
   if ('afterMs' in wanted && wanted.afterMs >= wanted.beforeMs) return 'empty';
   const { webhook, parked, due, replays } = parkedKeys(store, workspace, id);
-  const found = 'ids' in wanted ? await findWanted(store, { workspace, id }, wanted.ids) : toRange(wanted);
+  const found =
+    'ids' in wanted
+      ? await findWanted(store, { workspace, id }, wanted.ids)
+      : await findRange(store, workspace, wanted);
   const most = WEBHOOK_LIMITS.maxReplays;
   const outcome = await replayStep(store, { webhook, parked, due, replays, nowMs, most, wanted: found.wanted });
   await store.confirmWrites(webhook);
@@ -60,10 +64,15 @@ interface Wanted {
 }
 
 /** What happened comes into the log after its time: at once, or when there is a relay again. */
-function toRange({ afterMs, beforeMs }: { afterMs: number; beforeMs: number }): Wanted {
+async function findRange(
+  store: Store,
+  workspace: Workspace,
+  { afterMs, beforeMs }: { afterMs: number; beforeMs: number },
+): Promise<Wanted> {
   const before = (ms: number) => entryBefore(`${Math.max(ms, 0)}-0`);
+  const endMs = await logTimeOf(store, workspace, beforeMs);
   const replay: Replay = {
-    ...{ id: `${afterMs}_${beforeMs}`, after: before(afterMs - CLOCKS_DIFFER_MS), to: before(beforeMs) },
+    ...{ id: `${afterMs}_${beforeMs}`, after: before(afterMs - CLOCKS_DIFFER_MS), to: before(endMs) },
     times: { fromMs: afterMs, beforeMs },
   };
   return { wanted: ['range', JSON.stringify(replay)], unknown: [] };
