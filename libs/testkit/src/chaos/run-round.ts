@@ -46,6 +46,8 @@ interface RoundResult {
 /** As long as messages may pause whose owners died again and again; and until Redis has had all, on a busy machine. */
 const [MAX_FIRE_MS, MAX_LONG_FIRE_MS] = [240_000, 600_000];
 const LOOK_MS = 1_000;
+/** Of a list that follows when all is out: enough that each blow has something to hit. */
+const MORE_RECIPIENTS = 50;
 /**
  * Devices that two cores can open again between two blows. A blow meets all devices of a process, or all there are:
  * without the time to open them a run would measure nothing but how fast sockets can be opened.
@@ -117,7 +119,7 @@ async function underFire(round: Round, work: Work, stop: AbortController): Promi
   const talk = writeFromPhones(simulator, { accounts, written: audience.written }, stop.signal);
   await sendLists(round, work);
   const minds = changeMinds({ ...round, optedOut: audience.optedOut }, work.sends, stop.signal);
-  const others = Promise.all([talk, minds, sendOtps(round, work, stop.signal)]);
+  const others = Promise.all([talk, minds, sendOtps(round, work, stop.signal), keepBusy(round, work, stop.signal)]);
   others.catch(progress.fail);
   await burn(round, work);
   say(`the fire ends: ${work.tell()}${left()}`);
@@ -158,14 +160,29 @@ async function finish({ round, progress }: Round, work: Work): Promise<void> {
 
 async function sendLists(round: Round, work: Work): Promise<void> {
   const sending = new PQueue({ concurrency: AT_A_TIME });
-  await sending.addAll(round.lines.map((line) => async () => void work.sends.push(await sendList(round, line))));
+  await sending.addAll(
+    round.lines.map((line) => async () => {
+      const series = round.round * 1_000 + Number(line.address.device.split('-')[1]);
+      work.sends.push(await sendList(round, line, makeNumbers(round.recipients, series), series));
+    }),
+  );
 }
 
-async function sendList(world: Round, line: Line): Promise<PromisedSend> {
-  const { bases, round, recipients, seed, lines, simulator } = world;
-  const marker = `chaos ${seed}/${round}/${line.address.device}`;
-  const series = round * 1_000 + Number(line.address.device.split('-')[1]);
-  const to = makeNumbers(recipients, series);
+/** While the fire burns and nothing waits, each device in turn gets one more list. */
+async function keepBusy(round: Round, work: Work, stop: AbortSignal): Promise<void> {
+  const { lines } = round;
+  for (let i = 0; !stop.aborted; ) {
+    if (work.waiting === 0) {
+      const series = 300_000 + round.round * 10_000 + i;
+      work.sends.push(await sendList(round, lines[i++ % lines.length]!, makeNumbers(MORE_RECIPIENTS, series), series));
+    }
+    await sleep(LOOK_MS / lines.length, stop).catch(() => {});
+  }
+}
+
+async function sendList(world: Round, line: Line, to: string[], series: number): Promise<PromisedSend> {
+  const { bases, round, seed, lines, simulator } = world;
+  const marker = `chaos ${seed}/${round}/${series}`;
   const refused = await planRefusals(simulator, new Random(seed + series), { from: line.number, to });
   // The text is then the caption.
   const attachment = { type: 'image', base64: makePng(64, 64).toString('base64') };
