@@ -1,14 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { createStore, type Store } from '@gateway/store/core/store';
+import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { listMembers } from '@gateway/store/fleet/members';
 import { readKeyRings } from '../redis-space.js';
 import { type Account, NO_ACCOUNT } from './account-for.js';
+import { askSimulator } from './ask-simulator.js';
 import { compareTotals } from './compare-totals.js';
 import { Audience, type AudienceResult, isToldRight } from './events/audience.js';
 import { RECEIVER_KINDS, type ReceiverKind } from './events/receiver.js';
@@ -21,7 +24,7 @@ import { Random } from './random.js';
 import type { RedisOfRun } from './redis/redis-of-run.js';
 import { type RedisKind, startRedis } from './redis/start-redis.js';
 import { runRound } from './run-round.js';
-import type { PromisedSend } from './take-account.js';
+import type { Line, PromisedSend } from './take-account.js';
 
 export interface ChaosOptions {
   rounds: number;
@@ -116,6 +119,8 @@ async function runAll(run: Run): Promise<ChaosResult> {
     say(`round ${round}: ${JSON.stringify(result)}`);
   }
   const miscounted = await compareTotals(store, total);
+  progress.enter('a device is restricted, to be told of at last', () => '');
+  await restrictForGood(simulator, store, lines[0]!);
   progress.enter('the events arrive', () => `${audience.missing} are missing`);
   const events = await audience.takeAccount(store, sends, say);
   await stopAll(fleet, progress);
@@ -133,6 +138,9 @@ const NOTHING = {
   eventsKills: 0,
   faults: 0,
 };
+
+const DAY_MS = 86_400_000;
+const LOOK_MS = 200;
 
 interface World {
   redis: RedisOfRun;
@@ -159,6 +167,13 @@ async function startWorld({ options, logFolder, progress, ends }: Run): Promise<
   progress.enter('processes start', () => `${fleet.places.length} are up`);
   const redisSettings = { REDIS_URL: redis.url, REDIS_WAIT_REPLICAS: String(waitReplicas) };
   return { redis, simulator, store, fleet, bases: await startGateway(fleet, simulator, redisSettings) };
+}
+
+/** Else none is restricted in the end, whether that is told or not. */
+async function restrictForGood(simulator: Simulator, store: Store, { address, number }: Line): Promise<void> {
+  const body = { restrictions: { reachoutLockedUntilMs: Date.now() + DAY_MS } };
+  await askSimulator(simulator, `accounts/${number}`, { method: 'PUT', body });
+  while (!(await readRestriction(store, address))) await sleep(LOOK_MS);
 }
 
 /** How the linked devices are shared out among the senders. */
