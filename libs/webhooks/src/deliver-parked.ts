@@ -15,8 +15,8 @@ import {
   readParked,
 } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Told } from './feed.js';
-import { requestBytes } from './held-texts.js';
 import { isTogether } from './lane-work.js';
+import { requestBytes } from './log/held-texts.js';
 import { wholeOf, withLead } from './parked-wholes.js';
 import {
   type Answered,

@@ -15,7 +15,7 @@ import { ReceivedReads } from '@gateway/store/events/reading/received-reads';
 import { takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { endSessions, renewSession } from '@gateway/store/webhooks/delivering/owners';
 import { type DeliverOutcome, deliver } from './deliver.js';
-import { type FeedMemory, logFeed } from './log-feed.js';
+import { type FeedMemory, logFeed } from './log/log-feed.js';
 import { News } from './news.js';
 import { PostedRanges } from './posted-ranges.js';
 import { LongWays } from './turns/long-ways.js';

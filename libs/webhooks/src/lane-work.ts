@@ -3,7 +3,7 @@ import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import type { LaneClaim, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { FeedRange, Told, ToldWebhook } from './feed.js';
-import { tellsChanges } from './look-ahead.js';
+import { tellsChanges } from './log/look-ahead.js';
 import { type PostedTold, postTold } from './post-told.js';
 import type { Work } from './work.js';
 

@@ -2,7 +2,7 @@ import { wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { isAsTaken } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import type { Told } from './feed.js';
-import { requestBytes } from './held-texts.js';
+import { requestBytes } from './log/held-texts.js';
 import { type Answered, confirmClaim, keeperOf, post, type Work } from './work.js';
 
 /** The answer that counts: the first failure, or the last one; and all that is about those of whom all was taken. */

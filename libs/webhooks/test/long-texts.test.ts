@@ -5,7 +5,7 @@ import { describeReceived } from '@gateway/store/events/describe-received';
 import { ReceivedReads } from '@gateway/store/events/reading/received-reads';
 import { forgetReceivedFrom, recordReceived } from '@gateway/store/inbound/received-messages';
 import { readWebhook } from '@gateway/store/webhooks/webhooks';
-import { logFeed } from '@gateway/webhooks/log-feed';
+import { logFeed } from '@gateway/webhooks/log/log-feed';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 

@@ -20,7 +20,7 @@ import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook } from '@gateway/store/webhooks/webhooks';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { deliver } from '@gateway/webhooks/deliver';
-import { logFeed } from '@gateway/webhooks/log-feed';
+import { logFeed } from '@gateway/webhooks/log/log-feed';
 import { PostedRanges } from '@gateway/webhooks/posted-ranges';
 import { LongWays } from '@gateway/webhooks/turns/long-ways';
 import { expect } from 'chai';

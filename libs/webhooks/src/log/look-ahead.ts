@@ -5,7 +5,7 @@ import type { Store } from '@gateway/store/core/store';
 import { type OutlinedEntry, outlineLog } from '@gateway/store/events/read-log';
 import { UPDATED } from '@gateway/store/events/reading/change-shapes';
 import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import type { ToldWebhook } from './feed.js';
+import type { ToldWebhook } from '../feed.js';
 
 export interface Reading {
   store: Store;

@@ -7,7 +7,7 @@ import {
   sayCursor,
 } from '@gateway/contracts/events/cursor';
 import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
-import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import type { GatewayEvent } from '@gateway/contracts/events/events';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
 import type { Clock } from '@gateway/runtime/clock';
@@ -16,13 +16,13 @@ import { digest } from '@gateway/store/core/vault';
 import { describeReceived } from '@gateway/store/events/describe-received';
 import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/read-log';
 import { type AskedPart, UPDATED, wantedOf } from '@gateway/store/events/reading/change-shapes';
-import { gatheredAgain, gatherGaps, type ToldGapCause } from '@gateway/store/events/reading/gaps';
+import { gatheredAgain, gatherGaps } from '@gateway/store/events/reading/gaps';
 import { type EntryEvent, entryReader, updateOf } from '@gateway/store/events/render-events';
 import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import { type ParkedEvent, parkedId } from '@gateway/store/webhooks/delivering/parked/parked';
+import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
-import { type Feed, isFor, type Told, type ToldWebhook } from './feed.js';
+import { type Feed, isFor, type ToldWebhook } from '../feed.js';
 import { isWithoutText, textsHolder } from './held-texts.js';
 import {
   dueAfter,
@@ -33,47 +33,13 @@ import {
   UNWRITTEN,
   type Waiting,
 } from './look-ahead.js';
+import { GAP, type LogTold, nameOf, rowsOf, type Step, type ToldStep, toldIn, whatIn, whoIn } from './told.js';
 
-/** One event, or all that came before it and is for others. */
-interface Step {
-  /** Where a lane is that has been told this. */
-  place: LogPlace;
-  /** Of the log: its last one. */
-  entry: string;
-  /** How many of the log it is the first to tell of. */
-  entries: number;
-  /** Of its first one. */
-  atMs: number;
-  event?: GatewayEvent;
-  /** Of a gap: the log does not go back to what came before. */
-  isLoss?: true;
-  /** With it a list has ended, whether that is told or not. */
-  isEnd?: boolean;
-  /** Of what a person wrote: see `DescribedMessage`. */
-  writer?: string;
-  /** See `textsHolder`. */
-  bytes?: number;
-  /** Where one is who has this event. */
-  end?: LogPlace;
-  /** The next event ends at the same place. */
-  goesOn?: boolean;
-  /** See `EntryEvent`. */
-  gap?: ToldGapCause;
-  /** Of its changes: see `EntryEvent`. */
-  rows?: { behind: string; ends?: readonly number[]; areTwice: readonly boolean[] };
-}
-
-interface LogTold extends Told {
-  event: GatewayEvent;
-  /** Of `messages.updated`: this one change. */
-  row?: ChangeData;
-  writer?: string;
-}
-
+/** 72 bits: two people who have the same would only wait for each other. */
+const KEY_CHARACTERS = 12;
 const ENTRIES_AT_ONCE = 100;
 /** Looked at for one request. */
 const MOST_ENTRIES = 2_000;
-const GAP = 'events.gap';
 /** Of one endpoint: what need not be read again. */
 export interface FeedMemory extends Pick<Reading, 'passed' | 'reads'> {
   /** Of each lane in which something waits, when it is time for that. */
@@ -213,48 +179,6 @@ export function logFeed(
       return { id: event.id, body: Buffer.from(JSON.stringify(event)), atMs };
     },
   };
-}
-
-/** 72 bits: two people who have the same would only wait for each other. */
-const KEY_CHARACTERS = 12;
-
-type ToldStep = Pick<Step, 'entry' | 'event' | 'writer' | 'bytes' | 'place' | 'rows' | 'gap'>;
-
-function toldIn({ entry, event, writer, bytes, place, rows, gap }: ToldStep): LogTold[] {
-  if (!event) return [];
-  const { type, device } = event;
-  const to = sayCursor(place);
-  if (type !== UPDATED) {
-    const parks: ParkedEvent = { entry, id: parkedId(event.id), type };
-    return [
-      { event, to, parks, ...(writer !== undefined && { writer }), ...(bytes && { bytes }), ...(gap && { gap }) },
-    ];
-  }
-  return rowsOf({ event }).map((row, i) => {
-    const parks: ParkedEvent = { entry, id: row.id, type };
-    if (device !== null) parks.device = device;
-    if (rows?.areTwice[i]) parks.isTwice = parks.isSecond = true;
-    return { event, row, to, parks };
-  });
-}
-
-/** The version before wrote long ids whole. */
-const nameOf = ({ entry, type, id }: ParkedEvent) => `${type} ${type === GAP ? entry : parkedId(id)}`;
-
-/** Of whom an event tells, or of what: of that the order holds. */
-function whoIn(told: LogTold): string {
-  const { event, row, writer } = told;
-  if (writer !== undefined) return writer;
-  const { to, index } = (row ?? event.data) as Record<string, unknown>;
-  return index === undefined || to == null ? whatIn(told) : String(to);
-}
-
-function whatIn({ event: { id, type, data }, row }: LogTold): string {
-  const { messageId, index, webhookId } = (row ?? data) as Record<string, unknown>;
-  // Not by the id that the phone chose, which may be the name of anything else here.
-  if (type === 'message.received' || type === 'events.gap') return id;
-  if (index !== undefined) return `${messageId}/${index}`;
-  return String(messageId ?? webhookId ?? type.split('.')[0]);
 }
 
 type Described = Required<Pick<LogFeedDeps, 'describe'>>;
@@ -408,8 +332,4 @@ function tellsOf({ parts }: LoggedEntry, { id }: Webhook): boolean {
 
 function endsList({ class: of, device, parts }: LoggedEntry, devices: readonly DeviceId[] | null): boolean {
   return of === 'lists' && (!devices || devices.includes(device!)) && parts.some(({ kind }) => kind === 'finished');
-}
-
-function rowsOf({ event }: Pick<Step, 'event'>): ChangeData[] {
-  return event?.type === UPDATED ? (event.data.changes as ChangeData[]) : [];
 }
