@@ -3,7 +3,10 @@
  * what is about one server: its outages by a proxy, its settings, its memory, and what it is asked; and what runs each script only so
  * that it refuses: it would seem to have run.
  */
-const FOLDERS = ['libs/store', 'libs/fleet', 'libs/queue', 'services/events', 'services/dashboard', 'libs/webhooks'];
+const FOLDERS = [
+  ...['libs/store', 'libs/fleet', 'libs/queue', 'libs/webhooks'],
+  ...['services/cli', 'services/dashboard', 'services/events'],
+];
 const FILES: Record<string, readonly string[]> = {
   'services/api': [
     ...['check-contacts', 'connect-device', 'device-states', 'disconnect-device', 'idempotency', 'lists', 'messages'],
@@ -18,8 +21,10 @@ const OF_ONE_SERVER = [
   'producer-outage',
   'redis-away',
   'redis-full',
+  // How many commands renew the ownerships: one, and on a Cluster one for each shard.
   'ownerships',
-  'ownership-keeper',
+  // Its Redis goes away behind a proxy.
+  'follow-events',
   'live.test',
   'webhooks/test/deliveries',
   'parked-cost',
