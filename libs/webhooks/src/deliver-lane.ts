@@ -5,7 +5,7 @@ import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/del
 import type { Told } from './feed.js';
 import {
   endsBefore,
-  findEnd,
+  findNext,
   inLane,
   isTogether,
   type LaneWork,
@@ -43,10 +43,13 @@ export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutc
 }
 
 async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
-  const { deps, taken, lane } = work;
+  const { deps, webhook, taken, lane } = work;
   const state = taken.lanes[lane];
-  const { workspace } = taken;
-  const found = await deps.longWays.look({ workspace, lane, known: deps.known }, () => lookForNext(work));
+  const { concurrency } = webhook.settings;
+  const alone = concurrency === 1 ? 1 : concurrency * IN_TURN;
+  const place = placeOf(work, state.cursor);
+  const range = { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges, alone };
+  const found = await findNext(work, range, (to) => deps.posted.cut(place, to));
   if (found === 'later') return found;
   if (found === undefined) return lane === 'replay' ? endReplay(work) : 'quiet';
   const { to, told } = found;
@@ -57,19 +60,8 @@ async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
   const claim: LaneClaim = { to, refusals: 0, ...(most && { most }), ...(without.length > 0 && { without }) };
   const write = { lane, state: { ...state, claim }, changes: parkAll(work, aside), nowMs: deps.clock.nowMs() };
   if (!(await claimDelivery(deps.store, taken, write))) return 'taken';
-  deps.posted.note(placeOf(work, state.cursor), to);
+  deps.posted.note(place, to);
   return claim;
-}
-
-async function lookForNext(work: LaneWork) {
-  const { deps, webhook, taken, lane, source } = work;
-  const { cursor: after, asked, most = WEBHOOK_LIMITS.maxChanges } = taken.lanes[lane];
-  const { concurrency } = webhook.settings;
-  const alone = concurrency === 1 ? 1 : concurrency * IN_TURN;
-  const found = await findEnd(work, { after, most, alone });
-  if (typeof found !== 'object') return found;
-  const to = deps.posted.cut(placeOf(work, after), found.to);
-  return { to, told: await deps.feed.read(webhook, source, { after, to, asked }), entries: found.entries ?? 0 };
 }
 
 /** What is for others needs no claim. */

@@ -19,7 +19,7 @@ import { type FeedMemory, logFeed } from './log/log-feed.js';
 import { News } from './news.js';
 import { PostedRanges } from './posted-ranges.js';
 import { LongWays } from './turns/long-ways.js';
-import { type Holder, isLate, type Pace, Places, paceOf } from './turns/places.js';
+import { type Holder, isLate, PACES, type Pace, Places, paceOf } from './turns/places.js';
 import type { DeliverDeps } from './work.js';
 
 export interface DeliveriesDeps
@@ -61,6 +61,13 @@ interface Running extends Holder {
   work: Promise<void>;
 }
 
+interface Queued {
+  workspace: Workspace;
+  id: WebhookId;
+  /** In a look around. */
+  logEnd: string | undefined;
+}
+
 interface Turn {
   workspace: Workspace;
   id: WebhookId;
@@ -91,7 +98,7 @@ export class Deliveries {
   /** The last of each endpoint. */
   readonly #turns = new Map<string, Turn>();
   /** Those that wait for a place, in their order. */
-  readonly #queued = new Map<string, Pick<Turn, 'workspace' | 'id'> & { pace: Pace; logEnd: string | undefined }>();
+  readonly #queued: Record<Pace, Map<string, Queued>> = { quick: new Map(), slow: new Map() };
   #lastTurn = 0;
   #ticks = 0;
   #renewedMs: number;
@@ -222,8 +229,10 @@ export class Deliveries {
     const last = this.#turns.get(name);
     const sinceMs = this.#deps.clock.monotonicMs();
     const pace = paceOf(last?.lateMs, sinceMs);
-    if (!this.#hasPlace(pace, workspace)) return void this.#queued.set(name, { workspace, id, pace, logEnd });
-    this.#queued.delete(name);
+    const hasPlace = this.#hasPlace(pace, workspace);
+    for (const each of PACES) if (hasPlace || each !== pace) this.#queued[each].delete(name);
+    // One that waits already keeps its turn.
+    if (!hasPlace) return void this.#queued[pace].set(name, { workspace, id, logEnd });
     const self: Running = {
       ...{ workspace, again: false, gathers: false, news: new News(), pace, sinceMs },
       work: Promise.resolve(),
@@ -255,13 +264,16 @@ export class Deliveries {
 
   #fillPlaces(): void {
     this.#places.moveLate(this.#deps.clock.monotonicMs());
-    for (const { workspace, id, pace, logEnd } of this.#queued.values()) {
-      if (this.#places.isFree(pace, workspace)) this.#begin(workspace, id, logEnd);
+    for (const pace of PACES) {
+      for (const { workspace, id, logEnd } of this.#queued[pace].values()) {
+        if (this.#places.isFull(pace)) break;
+        if (this.#places.isFree(pace, workspace)) this.#begin(workspace, id, logEnd);
+      }
     }
   }
 
   #isAwaited(pace: Pace): boolean {
-    return [...this.#queued.values()].some((queued) => queued.pace === pace);
+    return this.#queued[pace].size > 0;
   }
 
   #hasPlace(pace: Pace, workspace: Workspace): boolean {

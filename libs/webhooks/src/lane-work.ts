@@ -23,7 +23,7 @@ export function inLane({ deps, webhook, taken }: Work, lane: TellLane): LaneWork
 }
 
 /** Where the next request ends; that of a replay at the end of it. */
-export async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, range: FeedRange) {
+async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, range: FeedRange) {
   const { asked } = taken.lanes[lane];
   const replay = lane === 'replay' ? taken.replay : undefined;
   if (!replay) return deps.feed.findEnd(webhook, source, { ...range, asked });
@@ -31,6 +31,18 @@ export async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, 
   if (compareCursors(range.after, last) >= 0) return undefined;
   const found = await deps.feed.findEnd(webhook, source, { ...range, asked, upTo: last });
   return typeof found !== 'object' || compareCursors(found.to, last) > 0 ? { to: last } : found;
+}
+
+/** What is told in the next request, and where that ends. Where much lies in between each waits for its turn. @param cut may end it earlier. */
+export function findNext(work: LaneWork, range: FeedRange, cut = (to: string) => to) {
+  const { deps, webhook, taken, lane, source } = work;
+  return deps.longWays.look({ workspace: taken.workspace, lane, known: deps.known }, async () => {
+    const found = await findEnd(work, range);
+    if (typeof found !== 'object') return found;
+    const to = cut(found.to);
+    const told = await deps.feed.read(webhook, source, { after: range.after, to, asked: taken.lanes[lane].asked });
+    return { to, told, entries: found.entries ?? 0 };
+  });
 }
 
 /** What asks for other types later is told the rest of an entry by what was asked for until there. */

@@ -5,7 +5,7 @@ import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/deliv
 import type { Told } from './feed.js';
 import {
   endsBefore,
-  findEnd,
+  findNext,
   firstRequest,
   inLane,
   isTogether,
@@ -227,11 +227,10 @@ async function findProbe(work: LaneWork, claim: LaneClaim): Promise<Probe | unde
   const place = `${placeOf(work, claim.to)}/${webhook.revision}`;
   let { to: after, entries } = deps.posted.passed(place) ?? { to: claim.to, entries: 0 };
   for (let request = 0; request < PROBE_REQUESTS && entries < PROBE_ENTRIES; request++) {
-    const found = await findEnd(work, { after, most: taken.lanes[lane].most ?? WEBHOOK_LIMITS.maxChanges });
+    const found = await findNext(work, { after, most: taken.lanes[lane].most ?? WEBHOOK_LIMITS.maxChanges });
     if (typeof found !== 'object') break;
-    const { to } = found;
-    const told = await deps.feed.read(webhook, source, { after, to, asked: taken.lanes[lane].asked });
-    entries += found.entries ?? 0;
+    const { to, told } = found;
+    entries += found.entries;
     if (told.length === 0 && seen.length === 0) deps.posted.notePassed(place, { to, entries });
     const following = taken.hasParked ? await whatFollows(work, told) : [];
     const kept = new Set([...refused, ...keysOf(work, following)]);

@@ -212,6 +212,34 @@ describe('a relay', () => {
     });
   });
 
+  it('looks around for all others while the node of one workspace does not answer', async () => {
+    const { store } = space;
+    for (const workspace of ['a', 'b']) await openEvents(store, workspace);
+    const isOfA = (keys: readonly string[]) => keys.some((key) => key === outboxOf('a'));
+    let answer: (() => void) | undefined;
+    const silence = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const run: typeof store.run = async (name, keys, args) => {
+      if (isOfA(keys)) await silence;
+      return store.run(name, keys, args);
+    };
+    const call = async (...args: [string, ...string[]]) => {
+      if (args.includes(workspaceKeys(store.space, 'a').eventLog)) await silence;
+      return store.redis.call(...args);
+    };
+    await start({ tickMs: 20 }, { ...store, run, redis: Object.create(store.redis, { call: { value: call } }) });
+    try {
+      for (let n = 1; n <= 3; n++) {
+        await store.redis.xadd(outboxOf('b'), '*', 'e', ENTRY);
+        const { eventLog } = workspaceKeys(store.space, 'b');
+        await eventually(async () => (await store.redis.xlen(eventLog)) === n, { what: `event ${n}, without a bell` });
+      }
+    } finally {
+      answer!();
+    }
+  });
+
   it('counts a gap that it tells, and how full the fullest outbox is', async () => {
     await write('a');
     const { redis } = space.store;

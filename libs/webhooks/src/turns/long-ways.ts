@@ -1,5 +1,6 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { ByteBudget } from '@gateway/runtime/bytes/byte-budget';
+import { inTime } from '@gateway/runtime/clock';
 import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
 
 /** What a lane was told, or passed, in one step that counts as a long way: the next one is likely to be as long. */
@@ -8,6 +9,8 @@ const LONG = 100;
 const AT_A_TIME = 4;
 /** Of the longest. */
 const STEP_BYTES = 1024 * 1024;
+/** Who looks for longer waits for a node of Redis, and leaves its place to others. */
+const HELD_MS = 5_000;
 
 /** Of an endpoint. */
 export interface FarLanes {
@@ -28,6 +31,8 @@ interface Looked {
 export class LongWays {
   readonly #room = new ByteBudget(AT_A_TIME * STEP_BYTES);
 
+  constructor(private readonly heldMs = HELD_MS) {}
+
   async look<Result extends Looked | string | undefined>(
     { workspace, lane, known }: { workspace: Workspace; lane: TellLane; known: FarLanes },
     look: () => Promise<Result>,
@@ -35,9 +40,18 @@ export class LongWays {
     known.far ??= new Set();
     const { far } = known;
     const isLong = far.has(lane) || lane === 'replay';
-    const found = await (isLong ? this.#room.hold({ holder: workspace, bytes: STEP_BYTES }, look) : look());
+    const found = await (isLong ? this.#lookInTurn(workspace, look) : look());
     if (typeof found === 'object' && Math.max(found.entries, found.told.length) >= LONG) far.add(lane);
     else far.delete(lane);
     return found;
+  }
+
+  async #lookInTurn<Result>(holder: Workspace, look: () => Promise<Result>): Promise<Result> {
+    const { looking } = await this.#room.hold({ holder, bytes: STEP_BYTES }, async () => {
+      const looking = look();
+      await inTime(looking, this.heldMs).catch(() => {});
+      return { looking };
+    });
+    return looking;
   }
 }

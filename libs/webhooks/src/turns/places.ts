@@ -8,6 +8,7 @@ const SLOW_MS = 1_000;
 const KNOWN_MS = 600_000;
 
 export type Pace = keyof typeof PLACES;
+export const PACES = Object.keys(PLACES) as Pace[];
 
 /** One endpoint at work. */
 export interface Holder {
@@ -32,6 +33,11 @@ export class Places {
   readonly #taken: Record<Pace, number> = { quick: 0, slow: 0 };
   readonly #ofEach: Record<Pace, Map<Workspace, number>> = { quick: new Map(), slow: new Map() };
 
+  isFull(pace: Pace): boolean {
+    return this.#taken[pace] >= PLACES[pace];
+  }
+
+  /** For one of this workspace. */
   isFree(pace: Pace, workspace: Workspace): boolean {
     return (this.#ofEach[pace].get(workspace) ?? 0) < PLACES[pace] - this.#taken[pace];
   }

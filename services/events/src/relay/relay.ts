@@ -1,14 +1,19 @@
 import type { EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { outboxChannel } from '@gateway/contracts/redis-keys';
-import { sleep, systemClock } from '@gateway/runtime/clock';
+import { inTime, sleep, systemClock } from '@gateway/runtime/clock';
 import { GatewayError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import type { Outbox } from '@gateway/store/events/append-events';
 import { listEventWorkspaces, mendEvents, mendHeardEvents } from '@gateway/store/events/open-events';
 import { closeUnwanted } from '@gateway/store/events/opening/close-events';
-import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
+import {
+  type FullOutbox,
+  findFullIn,
+  groupOutboxes,
+  type OutboxGroup,
+} from '@gateway/store/events/outboxes/find-full-outboxes';
 import { boundLog, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { GapCount } from '@gateway/store/events/tell-missing';
 import { listWorkspaces } from '@gateway/store/workspace/workspaces';
@@ -51,6 +56,8 @@ const AGAIN_MS = 1_000;
 const MOST_DOUBLINGS = 3;
 /** Looks around between two in which missing outboxes are made: a minute. */
 const MEND_EVERY = 6;
+/** For a look at one workspace, before the next one is looked at as well. */
+const PATIENCE_MS = 500;
 
 /**
  * Empties outboxes into the logs of their workspaces, when a bell rings and every ten seconds. Any number of processes may do it at
@@ -64,6 +71,10 @@ export class Relay {
   #looks = 0;
   /** Of the last look around, and those that were heard of since. */
   #listed = new Set<Workspace>();
+  /** Looks that have not ended: while a node of Redis is away none begins anew, and they hold up no other. */
+  readonly #underWay = new Set<string>();
+  /** As each group was found last. */
+  #full = new Map<string, FullOutbox[]>();
   readonly #stopping = new AbortController();
 
   readonly #gaps: GapCount;
@@ -101,33 +112,46 @@ export class Relay {
     this.#empty({ workspace, shard: Number(shard) }, news === 'lists' ? 'lists' : 'prompt');
   };
 
-  /** The next look comes after this one: while Redis is away none waits behind another. */
+  /** While Redis is away no look waits behind another. */
   #tick(): void {
-    const look = this.#lookAround().finally(() => {
-      if (!this.#isStopped) this.#timer = setTimeout(() => this.#tick(), this.deps.tickMs ?? TICK_MS);
-    });
-    this.#track(look);
+    void this.#once('list', () => this.#lookAround());
+    this.#timer = setTimeout(() => this.#tick(), this.deps.tickMs ?? TICK_MS);
   }
 
   async #lookAround(): Promise<void> {
-    const { store, metrics } = this.deps;
+    const { store } = this.deps;
     const workspaces = await listEventWorkspaces(store);
     this.#listed = new Set(workspaces);
     for (const place of this.#marks.keys()) if (!this.#listed.has(place.split('/')[0]!)) this.#marks.delete(place);
-    const full = await findFullOutboxes(store, ...workspaces);
+    const groups = groupOutboxes(store, workspaces);
+    this.#full = new Map(groups.map(({ name }) => [name, this.#full.get(name) ?? []]));
+    for (const group of groups) void this.#once(`outboxes ${group.name}`, () => this.#lookIn(group));
+    void this.#once('workspaces', () => this.#lookAtEach(workspaces));
+  }
+
+  async #lookIn(group: OutboxGroup): Promise<void> {
+    const { store, metrics } = this.deps;
+    const found = await findFullIn(store, group);
+    if (this.#full.has(group.name)) this.#full.set(group.name, found);
+    for (const outbox of found) this.#empty(outbox);
     const nowMs = systemClock.nowMs();
+    const full = [...this.#full.values()].flat();
     metrics.waiting.set(full.length);
     metrics.longest.set(Math.max(0, ...full.map(({ entries }) => entries)));
     metrics.outboxAge.set(Math.max(0, ...full.map(({ oldestMs = nowMs }) => nowMs - oldestMs)) / 1000);
-    for (const outbox of full) this.#empty(outbox);
-    // What is wrong with one holds up no other.
-    for (const workspace of workspaces) await this.#lookAt(workspace, nowMs).catch(this.#fail);
-    if (this.#isTimeToMend) await this.#mendUnlisted();
-    this.#looks++;
   }
 
-  get #isTimeToMend(): boolean {
-    return this.#looks % MEND_EVERY === 0;
+  /** One after the other, as there may be a thousand: but none waits long for the one before. */
+  async #lookAtEach(workspaces: readonly Workspace[]): Promise<void> {
+    const isTimeToMend = this.#looks++ % MEND_EVERY === 0;
+    const lookAt = async (name: string, look: () => Promise<void>) => {
+      await inTime(this.#once(name, look), PATIENCE_MS);
+    };
+    for (const workspace of workspaces) {
+      if (this.#isStopped) return;
+      await lookAt(`workspace ${workspace}`, () => this.#lookAt(workspace, isTimeToMend));
+    }
+    if (isTimeToMend) await lookAt('unlisted', () => this.#mendUnlisted());
   }
 
   /** The list lies elsewhere in a Cluster, and a failover there may have lost an entry. */
@@ -136,11 +160,12 @@ export class Relay {
     await Promise.all(unlisted.map(({ name }) => this.#mend(name).catch(this.#fail)));
   }
 
-  async #lookAt(workspace: Workspace, nowMs: number): Promise<void> {
+  async #lookAt(workspace: Workspace, isTimeToMend: boolean): Promise<void> {
     const { store } = this.deps;
     await boundLog(store, workspace);
-    const isClosed = await closeUnwanted(store, workspace, nowMs);
-    if (!isClosed && this.#isTimeToMend) await this.#mend(workspace);
+    const isClosed = await closeUnwanted(store, workspace, systemClock.nowMs());
+    // It needs all nodes, the others only that of the workspace.
+    if (!isClosed && isTimeToMend) void this.#once(`mend ${workspace}`, () => this.#mend(workspace));
   }
 
   async #mend(workspace: Workspace, mend = mendEvents): Promise<void> {
@@ -151,7 +176,7 @@ export class Relay {
   #empty(outbox: Outbox, news: EventClass = 'prompt'): void {
     const place = `${outbox.workspace}/${outbox.shard}`;
     const busy = this.#busy.get(place);
-    if (!busy && !this.#isStopped) this.#track(this.#emptyNow(outbox, place, news));
+    if (!busy && !this.#isStopped) void this.#track(this.#emptyNow(outbox, place, news));
     if (!busy || (busy.next && news === 'lists')) return;
     busy.next = news;
     if (news === 'prompt') busy.hurry.abort();
@@ -208,9 +233,17 @@ export class Relay {
     }
   }
 
-  #track(work: Promise<void>): void {
+  /** Ends when that does; at once if it is under way already. */
+  #once(name: string, work: () => Promise<void>): Promise<void> {
+    if (this.#underWay.has(name) || this.#isStopped) return Promise.resolve();
+    this.#underWay.add(name);
+    return this.#track(work().finally(() => this.#underWay.delete(name)));
+  }
+
+  #track(work: Promise<void>): Promise<void> {
     const tracked = work.catch(this.#fail).finally(() => this.#work.delete(tracked));
     this.#work.add(tracked);
+    return tracked;
   }
 
   readonly #fail = (thrown: unknown): void => {

@@ -23,27 +23,38 @@ export interface FullOutbox extends Outbox {
   oldestMs: number | undefined;
 }
 
-/**
- * The outboxes of these workspaces that hold something. One step for each shard, however many workspaces there are; or for each
- * workspace, if those are fewer and one Redis has all shards.
- */
-export async function findFullOutboxes(store: Store, ...workspaces: Workspace[]): Promise<FullOutbox[]> {
+/** Outboxes about which one step asks: those of a shard, or those of a workspace. */
+export interface OutboxGroup {
+  name: string;
+  outboxes: readonly Outbox[];
+}
+
+/** All of these workspaces. By shard, however many workspaces there are; or by workspace, if those are fewer and one Redis has all shards. */
+export function groupOutboxes({ redis }: Store, workspaces: readonly Workspace[]): OutboxGroup[] {
   if (workspaces.length === 0) return [];
-  const ofShard = (shard: number) => workspaces.map((workspace) => ({ workspace, shard }));
-  const ofWorkspace = (workspace: Workspace) => ALL_SHARDS.map((shard) => ({ workspace, shard }));
-  const isByShard = isCluster(store.redis) || workspaces.length >= SHARDS;
-  const together = isByShard ? ALL_SHARDS.map(ofShard) : workspaces.map(ofWorkspace);
-  const found = await Promise.all(together.map((outboxes) => findIn(store, outboxes)));
-  return found.flat();
+  if (!isCluster(redis) && workspaces.length < SHARDS) {
+    return workspaces.map((workspace) => {
+      return { name: workspace, outboxes: ALL_SHARDS.map((shard) => ({ workspace, shard })) };
+    });
+  }
+  return ALL_SHARDS.map((shard) => {
+    return { name: `${shard}`, outboxes: workspaces.map((workspace) => ({ workspace, shard })) };
+  });
 }
 
 const ALL_SHARDS = Array.from({ length: SHARDS }, (_, shard) => shard);
 
-async function findIn(store: Store, among: readonly Outbox[]): Promise<FullOutbox[]> {
+/** Those of a group that hold something. */
+export async function findFullIn(store: Store, { outboxes: among }: OutboxGroup): Promise<FullOutbox[]> {
   const outboxes = among.map(({ workspace, shard }) => shardKeys(store.space, shard).outbox(workspace));
   const counts = await findStep(store, { outboxes });
   return counts.map(([place, entries, oldestMs]) => ({
     ...among[place]!,
     ...{ entries, oldestMs: oldestMs || undefined },
   }));
+}
+
+/** The outboxes of these workspaces that hold something. */
+export async function findFullOutboxes(store: Store, ...workspaces: Workspace[]): Promise<FullOutbox[]> {
+  return (await Promise.all(groupOutboxes(store, workspaces).map((group) => findFullIn(store, group)))).flat();
 }
