@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import { sleep } from '@gateway/runtime/clock';
+import { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
@@ -13,8 +14,10 @@ import { takeDevice } from '@gateway/testkit/ownership';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { silentLogger } from '@gateway/testkit/silent-logger';
 import { profileSettings } from '../config.js';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';
+import { countCommands } from '../support/count-commands.js';
 import { cpuMsOf, readResidentBytes } from '../support/process-usage.js';
 import { rounded } from '../support/statistics.js';
 import { makeKnown } from './make-known.js';
@@ -28,6 +31,9 @@ const CHANGES = DEVICES * RECIPIENTS * STEPS.length;
 const AT_A_TIME = 20;
 const LATE_MS = 240_000;
 const GATHER_SECONDS = 5;
+/** Behind the start of the process, and new endpoints. */
+const SETTLE_MS = 10_000;
+const IDLE_SECONDS = 60;
 /** Its limit in k8s/base/events.yaml. */
 const MAX_MB = 384;
 
@@ -43,12 +49,28 @@ export const eventsMemoryBenchmark: Benchmark = {
     const { lifecycle, say } = context;
     const space = await openRedisSpace();
     lifecycle.add('redis space', () => space.close());
-    const told = await serve(context, space);
+    const endpoints = await serve(context, space);
+    const { told } = endpoints;
+    // Of its own: `MONITOR` costs Redis more than what it shows, and is over before there is much to tell.
+    const counting = new Lifecycle({ logger: silentLogger });
+    const takeCounts = await countCommands(counting, space);
+    const idlePerSecond = async () => {
+      await sleep(SETTLE_MS);
+      takeCounts();
+      await sleep(IDLE_SECONDS * 1000);
+      return rounded(takeCounts().commands / IDLE_SECONDS);
+    };
+    await endpoints.add(1);
     const events = await ServiceProcess.start('events', {
       ...{ REDIS_URL: space.url, KEY_PREFIX: space.prefix, WEBHOOK_NETWORKS: '127.0.0.1/32' },
       ...{ ...space.keySettings, ...profileSettings() },
     });
     lifecycle.add('events', async () => void (await events.stop()));
+    const withOne = await idlePerSecond();
+    await endpoints.add(ENDPOINTS - 1);
+    const idleCommandsPerSecond = { withOne, withAll: await idlePerSecond() };
+    await counting.stop();
+    say(JSON.stringify({ idleCommandsPerSecond }));
     const base = readResidentBytes(events.pid);
     const cpuBefore = cpuMsOf([events.pid]);
     let peak = 0;
@@ -67,17 +89,19 @@ export const eventsMemoryBenchmark: Benchmark = {
     const [peakMb, baseMb, afterwardsMb] = [peak, base, afterwards].map((bytes) => rounded(bytes / 1024 / 1024));
     return {
       ...{ ratio: rounded(peakMb! / MAX_MB), ours: peakMb!, baseline: MAX_MB, unit: 'MB', runs: 1 },
-      ...{ baseMb, afterwardsMb, untold: wanted - told.changes, requests: told.requests },
+      ...{ baseMb, afterwardsMb, untold: wanted - told.changes, requests: told.requests, idleCommandsPerSecond },
       cpuMsPerThousandChangesTold: rounded((cpuMs / told.changes) * 1000),
     };
   },
 };
 
+interface Endpoints {
+  told: { changes: number; requests: number };
+  add(count: number): Promise<void>;
+}
+
 /** One server; the last of its endpoints takes nothing. */
-async function serve(
-  { lifecycle }: BenchContext,
-  { store }: RedisSpace,
-): Promise<{ changes: number; requests: number }> {
+async function serve({ lifecycle }: BenchContext, { store }: RedisSpace): Promise<Endpoints> {
   const told = { changes: 0, requests: 0 };
   const server = createServer(async (req, res) => {
     const body = await buffer(req);
@@ -95,11 +119,14 @@ async function serve(
   // The end of each of so many small lists would be a request of its own.
   const types = ['messages.updated', 'events.gap'];
   const settings = { ...DEFAULT_WEBHOOK_SETTINGS, types, gatherSeconds: GATHER_SECONDS };
-  for (let i = 0; i < ENDPOINTS; i++) {
-    const url = `http://127.0.0.1:${port}/${i === ENDPOINTS - 1 ? 'dead' : i}`;
-    await makeKnown(store, { url, settings });
-  }
-  return told;
+  let added = 0;
+  const add = async (count: number) => {
+    for (const end = added + count; added < end; added++) {
+      const url = `http://127.0.0.1:${port}/${added === ENDPOINTS - 1 ? 'dead' : added}`;
+      await makeKnown(store, { url, settings });
+    }
+  };
+  return { told, add };
 }
 
 /** A list on each device, whose people read it. */
