@@ -271,7 +271,8 @@ export class Gateway {
   }
 }
 
-async function baseUrlOf(api: ServiceProcess): Promise<string> {
+/** Of an API, with its version. */
+export async function baseUrlOf(api: ServiceProcess): Promise<string> {
   const { port } = await api.waitForLog((line) => line.message === 'api listens');
   return `http://127.0.0.1:${port}/api/messenger/v1`;
 }

@@ -1,14 +1,19 @@
 import { execFileSync } from 'node:child_process';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, shardKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { readSend } from '@gateway/store/sends/read-send';
 import { Audience, isToldRight } from '@gateway/testkit/chaos/events/audience';
 import type { PromisedSend } from '@gateway/testkit/chaos/take-account';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
+import { baseUrlOf, Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
 import type { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 
 const ACCOUNT = '491600000079';
@@ -20,14 +25,36 @@ const isFrozen = ({ pid }: ServiceProcess) =>
     .startsWith('T');
 const dieAt = (boundary: string) => ({ NODE_OPTIONS: `--import ${DIE_AT}?${boundary}` });
 
+/** Each with what a step says there, if it is not always told of. */
+const STEPS_OF_SENDERS = [
+  ...['record-results', 'record-received', 'record-restriction', 'expire-send'],
+  // The first time it is only another owner that is connected.
+  'record-observed&with=connected&time=2',
+];
+const OF_SENDERS = STEPS_OF_SENDERS.flatMap((step) => [`before=${step}`, `after=${step}`]);
+const OF_APIS = ['before=cancel-send', 'after=cancel-send'];
 /** In the order in which a change passes them. */
-const OF_SENDERS = ['before=record-results', 'after=record-results', 'before=record-received', 'after=record-received'];
 const OF_EVENTS = [
   ...['before=append-events', 'after=append-events', 'after=trim-outbox'],
   ...['before=claim-delivery', 'after=claim-delivery', 'before=settle-delivery', 'after=settle-delivery'],
 ];
 const REDIS_KILLS = 20;
 const LIST = 150;
+const HOUR_MS = 3_600_000;
+const NEXT_NEWS_MS = 3_000;
+
+type Until = (check: () => Promise<boolean>) => Promise<unknown>;
+
+/** Starts a process that dies at each boundary. Resolves with those that have not, as they are now. */
+async function startAll(
+  boundaries: readonly string[],
+  start: (env: Record<string, string>) => Promise<ServiceProcess>,
+): Promise<() => string[]> {
+  const all = await Promise.all(
+    boundaries.map(async (boundary) => ({ boundary, dying: await start(dieAt(boundary)) })),
+  );
+  return () => all.filter(({ dying }) => dying.isRunning).map(({ boundary }) => boundary);
+}
 
 describe('events, where everything dies at its worst moments', () => {
   let redis: RedisProcess;
@@ -41,12 +68,13 @@ describe('events, where everything dies at its worst moments', () => {
     space = await openRedisSpace({ url: redis.url });
     const env = { SESSION_TTL_MS: '1000', WEBHOOK_NETWORKS: '127.0.0.1/32' };
     gateway = await Gateway.start({ space, simulator, env });
-    await gateway.link(ACCOUNT);
     audience = await Audience.gather(space.store, { bases: [gateway.baseUrl], seed: 1, kinds: ['honest'] });
+    await gateway.link(ACCOUNT);
   });
-  /** Each begins with a sender, and without a process that brings events. */
+  /** Each begins with a sender, without a process that brings events, and with an account that the network restricts no more. */
   beforeEach(async () => {
     await endEvents();
+    await restrict(0);
     if (!gateway.senders.some(({ isRunning }) => isRunning)) await gateway.addSender();
   });
   after(async () => {
@@ -60,18 +88,64 @@ describe('events, where everything dies at its worst moments', () => {
   async function endEvents(): Promise<void> {
     for (const each of gateway.events) await each.kill();
   }
+  async function makeList(recipients: number): Promise<PromisedSend> {
+    const to = makeNumbers(recipients, sends.length);
+    const accept = async () => {
+      const { status, body } = await gateway.call('POST', '/send', { body: { to, text: 'hello' } });
+      expect(status, JSON.stringify(body)).to.equal(202);
+      return body;
+    };
+    // Of these a token has thirty a minute.
+    const body = await eventually(accept, { everyMs: 1_000 });
+    const line = { address: ADDRESS, number: ACCOUNT, token: '' };
+    const send = { line, messageId: body.messageId, marker: '', refused: new Set<string>(), to, promisedAtMs: 0 };
+    sends.push(send);
+    return send;
+  }
   /** A list, and a person who writes: both come through every part. */
   async function makeNews(recipients: number): Promise<string> {
-    const to = makeNumbers(recipients, sends.length);
-    const { body } = await gateway.call('POST', '/send', { body: { to, text: 'hello' } });
-    const line = { address: ADDRESS, number: ACCOUNT, token: '' };
-    sends.push({ line, messageId: body.messageId, marker: '', refused: new Set(), to, promisedAtMs: 0 });
+    const { messageId, to } = await makeList(recipients);
     const text = `a person writes ${sends.length}`;
     const path = `${simulator.adminUrl}/admin/phones/${to[0]}/messages`;
     const written = await fetch(path, { method: 'POST', body: JSON.stringify({ to: ACCOUNT, text }) });
     const { id: platformId } = (await written.json()) as { id: string };
     audience.written.push({ from: to[0]!, platformId, text });
-    return body.messageId;
+    return messageId;
+  }
+  const queuedOf = async (messageId: string) => (await readSend(space.store, ADDRESS, messageId))!.counts.queued;
+  const restrict = (untilMs: number) =>
+    fetch(`${simulator.adminUrl}/admin/accounts/${ACCOUNT}`, {
+      method: 'PUT',
+      body: JSON.stringify({ restrictions: { reachoutLockedUntilMs: untilMs } }),
+    });
+  const isRestricted = async () => (await readRestriction(space.store, ADDRESS)) !== undefined;
+  const isTakenIn = async (messageId: string) => {
+    const { due } = shardKeys(space.store.space, shardOf(ADDRESS));
+    const dueAtMs = await space.store.redis.zscore(due, `main/default/${parseMessageId(messageId)!.tag}`);
+    return Number(dueAtMs) > Date.now() + HOUR_MS;
+  };
+  /** A list that waits as its recipients are strangers, as long as the network restricts the account. */
+  async function makeHeldList(until: Until): Promise<PromisedSend> {
+    await restrict(Date.now() + HOUR_MS);
+    await until(isRestricted);
+    const held = await makeList(12);
+    await until(() => isTakenIn(held.messageId));
+    return held;
+  }
+  async function liftRestriction(until: Until): Promise<void> {
+    await restrict(0);
+    await until(async () => !(await isRestricted()));
+  }
+  /** All that a sender writes down: the network is away for a moment, a list goes out, another waits until its time is over. */
+  async function makeTrouble(until: Until): Promise<void> {
+    // That one owner after the other dies is no fault of the device here.
+    await space.store.redis.del(deviceKeys(space.store.space, ADDRESS).starts);
+    simulator.restartSockets();
+    const news = await makeNews(12);
+    const { messageId } = await makeHeldList(until);
+    await rewriteHead(space.store, ADDRESS, messageId, { expiresAt: Date.now() });
+    await liftRestriction(until);
+    await until(async () => (await queuedOf(news)) + (await queuedOf(messageId)) === 0);
   }
   async function expectAllTold(): Promise<void> {
     const wrong: string[] = [];
@@ -81,10 +155,11 @@ describe('events, where everything dies at its worst moments', () => {
   }
 
   it('tells all once when the process that brings them ends at each boundary', async () => {
-    for (const boundary of OF_EVENTS) {
-      const dying = await gateway.addEvents(dieAt(boundary));
+    const dying = await startAll(OF_EVENTS, (env) => gateway.addEvents(env));
+    for (let left = dying().length; left > 0; left = dying().length) {
       await makeNews(12);
-      await eventually(() => !dying.isRunning, { what: `the end at ${boundary}` });
+      // What brings none to its end has been told of by others.
+      await eventually(() => dying().length < left, { timeoutMs: NEXT_NEWS_MS }).catch(() => {});
     }
     await gateway.addEvents();
     await expectAllTold();
@@ -120,19 +195,42 @@ describe('events, where everything dies at its worst moments', () => {
 
   it('tells all once when the sender ends before or after it has written them down', async () => {
     await gateway.addEvents();
-    for (const boundary of OF_SENDERS) {
-      await gateway.senders.at(-1)!.kill();
-      const dying = await gateway.addSender(dieAt(boundary));
-      await makeNews(12);
-      await eventually(() => !dying.isRunning, { what: `the end at ${boundary}` });
+    const [, dying] = await Promise.all([
+      gateway.senders.at(-1)!.kill(),
+      startAll(OF_SENDERS, (env) => gateway.addSender(env)),
+    ]);
+    while (dying().length > 0) {
+      await makeTrouble((check) => eventually(async () => dying().length === 0 || (await check())));
     }
     await gateway.addSender();
+    await liftRestriction(eventually);
+    await eventually(async () =>
+      (await Promise.all(sends.map(({ messageId }) => queuedOf(messageId)))).every((n) => n === 0),
+    );
+    await restrict(Date.now() + HOUR_MS);
+    await eventually(isRestricted);
+    await expectAllTold();
+  });
+
+  it('tells all once when the API ends before or after it has cancelled a send', async () => {
+    const [apis] = await Promise.all([
+      Promise.all(OF_APIS.map((boundary) => gateway.addApi(dieAt(boundary)))),
+      gateway.addEvents(),
+    ]);
+    const { messageId } = await makeHeldList(eventually);
+    const headers = { authorization: `Bearer ${await gateway.tokenOf('default')}` };
+    for (const api of apis) {
+      const url = `${await baseUrlOf(api)}/messages/${messageId}`;
+      expect(await fetch(url, { method: 'DELETE', headers }).catch(() => 'none'), 'an answer').to.equal('none');
+      await eventually(() => !api.isRunning);
+    }
+    const { body } = await gateway.call('DELETE', `/messages/${messageId}`);
+    expect(body.counts).to.include({ cancelled: 12 });
     await expectAllTold();
   });
 
   it(`tells all once when Redis is killed ${REDIS_KILLS} times in the middle of a list`, async () => {
     await gateway.addEvents();
-    const queuedOf = async (messageId: string) => (await readSend(space.store, ADDRESS, messageId))!.counts.queued;
     let messageId = await makeNews(LIST);
     for (let kill = 0; kill < REDIS_KILLS; kill++) {
       if ((await queuedOf(messageId)) === 0) messageId = await makeNews(LIST);
