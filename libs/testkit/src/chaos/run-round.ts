@@ -175,6 +175,8 @@ async function keepBusy(round: Round, work: Work, stop: AbortSignal): Promise<vo
     if (work.waiting === 0) {
       const series = 300_000 + round.round * 10_000 + i;
       work.sends.push(await sendList(round, lines[i++ % lines.length]!, makeNumbers(MORE_RECIPIENTS, series), series));
+      // Until it is looked at again, which takes long while Redis is away.
+      work.waiting += MORE_RECIPIENTS;
     }
     await sleep(LOOK_MS / lines.length, stop).catch(() => {});
   }
