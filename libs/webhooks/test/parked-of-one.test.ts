@@ -4,6 +4,7 @@ import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { listParked, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { expect } from 'chai';
+import { ownerOf } from './support/owner-of.js';
 import { useEndpoint } from './support/use-endpoint.js';
 
 const MINUTE_MS = 60_000;
@@ -138,6 +139,33 @@ describe('what is put aside of one recipient', () => {
       endpoint.nowMs += HOUR_MS;
       await endpoint.deliverAll();
       expect(endpoint.told).to.deep.equal([7, 507, 207, 607]);
+    });
+
+    it('is told once another process takes the endpoint: what was given up for ever, and what one of that version left of it', async () => {
+      const { redis } = endpoint.space.store;
+      const webhook = keysOfWorkspace().webhook(endpoint.id);
+      const parkedEvents = () => redis.hget(webhook, 'parkedEvents');
+      refuse(new Set([507]));
+      await endpoint.write(507);
+      await endpoint.write(...numbers(9, 508));
+      await rest(5);
+      await endpoint.write(607, 707);
+      await endpoint.deliverAll();
+      expect([await parkedIds('k7'), await parkedEvents()]).to.deep.equal([[507, 607, 707], '3']);
+      endpoint.told.length = 0;
+      // As it makes room: the key goes, with one event as it seems.
+      await redis.hdel(keys().parked, 'k7');
+      for (const key of [keys().due, keys().since]) await redis.zrem(key, 'k7');
+      await redis.hincrby(webhook, 'parkedEvents', -1);
+      await writeFormer('k8', { failures: 100, sinceMs: 0 }, [8, 108], 'inf');
+      await endpoint.endSession();
+      await endpoint.deliver({ owner: ownerOf('process-2') });
+      expect([await parkedIds('k7'), await parkedEvents()]).to.deep.equal([[507, 607, 707], '5']);
+      refuse(new Set());
+      endpoint.nowMs += MINUTE_MS;
+      await endpoint.deliverAll({ owner: ownerOf('process-2') });
+      expect([...endpoint.told].sort((one, other) => one - other)).to.deep.equal([8, 108, 507, 607, 707]);
+      expect([await redis.hlen(keys().parked), await parkedEvents()]).to.deep.equal([0, '0']);
     });
 
     it('is told when it is replayed, and when more comes of one that was given up for ever', async () => {

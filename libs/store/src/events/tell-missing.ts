@@ -36,9 +36,10 @@ export async function tellMissing(store: Store, outbox: Outbox, gaps: GapCount):
   ]);
   gaps.settle(place, by ?? null);
   const [missing, told] = [Number(count ?? 0), known ?? '0'];
-  if (missing <= Number(told)) return 0;
+  if (missing === Number(told) || (missing < Number(told) && !(await hasGoneBack(store, outbox, told)))) return 0;
   const attempt = gaps.attempt(place);
-  const entries = [gapEntry(missing - Number(told))];
+  // After Redis has gone back no one knows how many of these were told.
+  const entries = missing > 0 ? [gapEntry(Math.max(missing - Number(told), 0))] : [];
   const outcome = await appendEvents(store, outbox, {
     field,
     none: '0',
@@ -47,6 +48,11 @@ export async function tellMissing(store: Store, outbox: Outbox, gaps: GapCount):
     entries,
     attempt,
   });
-  gaps.settle(place, outcome === 'appended' ? attempt : null);
-  return outcome === 'appended' ? 1 : 0;
+  gaps.settle(place, outcome === 'appended' && entries.length > 0 ? attempt : null);
+  return outcome === 'appended' ? entries.length : 0;
+}
+
+/** The count lies in another slot than what was told of it. It is asked for once more, as another relay may have told of more since. */
+async function hasGoneBack(store: Store, outbox: Outbox, told: string): Promise<boolean> {
+  return Number((await store.redis.get(`${keyOfOutbox(store, outbox)}:missing`)) ?? 0) < Number(told);
 }

@@ -174,6 +174,26 @@ describe('events on their way from an outbox', () => {
     expect(await relayOutbox(space.store, outbox, { marks })).to.equal(0);
   });
 
+  it('that are missing are told also after Redis went back with their count, in the outbox alone', async () => {
+    await accept();
+    let counted = 0;
+    const gaps = new GapCount(() => counted++);
+    const missing = async (count: number | undefined) => {
+      const key = `${outboxKey()}:missing`;
+      await (count === undefined ? redis().del(key) : redis().set(key, count));
+      return relayOutbox(space.store, outbox, { gaps });
+    };
+    expect([await missing(7), await missing(7)]).to.deep.equal([1, 0]);
+    // It was lost, and counts from the beginning.
+    expect([await missing(undefined), await missing(3), await missing(3)]).to.deep.equal([0, 1, 0]);
+    expect([await missing(2), await missing(2), await missing(5)]).to.deep.equal([1, 0, 1]);
+    expect(counted).to.equal(4);
+    const found = await readLog(space.store, 'main', LOG_START, { limit: 100 });
+    if ('oldest' in found) throw new Error('gone');
+    const parts = [7, 3, null, 3].map((missing) => ({ kind: 'gap', missing }));
+    expect(found.entries.flatMap((entry) => entry.parts)).to.deep.equal(parts);
+  });
+
   it('are counted by the process that brings them into the log, also where it sends that again, as its reply was lost', async () => {
     const tag = await accept();
     for (const [recipient, store] of [space.store, losesReply(true)].entries()) {

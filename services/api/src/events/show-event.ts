@@ -23,7 +23,7 @@ export const showEvent: Endpoint<NoInput, NoInput> = {
     summary: 'Show an event',
     description:
       'As it was told. The id of a change, in `messages.updated`, shows that change alone, as `message.<status>` or `otp.<status>`; several ' +
-      'changes together have no id that can be asked for, nor has what one endpoint alone is told. It is looked for among 10,000 entries of ' +
+      'changes together have no id that can be asked for, nor have a gap of several entries of the log and what one endpoint alone is told. It is looked for among 10,000 entries of ' +
       'the log around its time: one that lies further off is a 404, as is one of another device than that of the token.',
     answer: {
       status: 200,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { outboxChannel } from '@gateway/contracts/redis-keys';
@@ -82,6 +83,8 @@ export class Relay {
 
   private constructor(private readonly deps: RelayDeps) {
     this.#gaps = new GapCount(() => deps.metrics.countGap('outbox_full'));
+    // Each outbox that is being emptied listens.
+    setMaxListeners(0, this.#stopping.signal);
   }
 
   static async start(deps: RelayDeps): Promise<Relay> {

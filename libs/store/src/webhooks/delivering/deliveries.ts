@@ -21,7 +21,7 @@ const REPLY = oneOf('done', 'fenced', 'idle');
 const takeStep = defineScript({
   name: 'take-webhook',
   whenFull: 'runs',
-  keys: ['webhook', 'session', 'parked', 'replays'],
+  keys: ['webhook', 'session', 'parked', 'due', 'since', 'replays'],
   args: { processId: text, sessionMs: number, '...lanes': text },
   reply: words,
 });
@@ -70,10 +70,9 @@ export async function takeWebhook(
   { workspace, id }: Pick<TakenWebhook, 'workspace' | 'id'>,
   { processId, sessionMs }: WebhookOwner,
 ): Promise<TakenWebhook | 'gone' | 'idle' | 'taken'> {
-  const { webhook, parked, replays } = parkedKeys(store, workspace, id);
   const lanes = [...LANES, 'replay', 'parked'];
   const session = workspaceKeys(store.space, workspace).webhookSession(processId);
-  const reply = await takeStep(store, { webhook, session, parked, replays, processId, sessionMs, lanes });
+  const reply = await takeStep(store, { ...parkedKeys(store, workspace, id), session, processId, sessionMs, lanes });
   const [outcome, createdAtMs, revision = '', breaker, parkedKeyCount, lost, wanted = '', ...states] = reply;
   const [prompt = '', lists = '', ofReplay = '', ofParked = ''] = states;
   if (outcome !== 'yours') return outcome as 'gone' | 'idle' | 'taken';

@@ -2,13 +2,17 @@
 -- Output: { 'gone' }, { 'idle' } when nothing is to be sent, { 'taken' } by another, or { 'yours', since when things are for it in ms,
 -- revision, breaker, '0' if nothing is parked, how many parked events were lost and not told, the first replay, state of each lane of
 -- `lanes` ... }, of these '' for what is not there.
+--- @include mend-parked
 local status, owner, created = unpack(redis.call('HMGET', webhook_key, 'status', 'owner', 'createdAtMs'))
 if not status then return { 'gone' } end
 if status ~= 'active' and status ~= 'failing' then return { 'idle' } end
 local sessions = string.sub(session_key, 1, -#process_id - 1)
 if owner and owner ~= process_id and redis.call('EXISTS', sessions .. owner) == 1 then return { 'taken' } end
 redis.call('SET', session_key, '', 'PX', session_ms)
-if owner ~= process_id then redis.call('HSET', webhook_key, 'owner', process_id) end
+if owner ~= process_id then
+  redis.call('HSET', webhook_key, 'owner', process_id)
+  if redis.call('HLEN', parked_key) > 0 then mend_parked() end
+end
 local revision, breaker, lost = unpack(redis.call('HMGET', webhook_key, 'revision', 'breaker', 'parkedLost'))
 local found = { 'yours', created, revision, breaker or '', tostring(redis.call('HLEN', parked_key)), lost or '0',
   redis.call('LINDEX', replays_key, 0) or '' }
