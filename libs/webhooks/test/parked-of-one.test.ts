@@ -113,6 +113,11 @@ describe('what is put aside of one recipient', () => {
         [7, 107],
         [8, 108],
       ]);
+      const shown = await listParked(endpoint.space.store, place(), { limit: 9, ofEach: 1 });
+      expect(shown.map(({ count, clock }) => [count, clock.failures])).to.deep.equal([
+        [2, undefined],
+        [2, 3],
+      ]);
       await endpoint.write(507);
       await endpoint.deliverAll();
       expect(endpoint.told).to.deep.equal([]);

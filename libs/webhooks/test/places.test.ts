@@ -12,9 +12,12 @@ describe('the places of a process that delivers webhooks', () => {
   };
 
   it('are half for one workspace, all of whose endpoints that is, and some stay for the next, however many there are', () => {
-    for (const pace of ['quick', 'slow'] as const) {
+    for (const [pace, half] of [
+      ['quick', 50],
+      ['slow', 100],
+    ] as const) {
       const places = new Places();
-      expect(fill(places, pace, 'w0')).to.have.length(50);
+      expect(fill(places, pace, 'w0')).to.have.length(half);
       for (let n = 1; n < 20; n++) {
         expect(places.isFree(pace, `w${n}`), `${n}`).to.equal(true);
         if (n < 6) fill(places, pace, `w${n}`);
@@ -33,7 +36,7 @@ describe('the places of a process that delivers webhooks', () => {
     expect(fill(places, 'quick', 'w2')).to.have.length(50);
     expect(places.isFree('slow', 'w2')).to.equal(true);
     for (const holder of all) places.leave(holder);
-    expect(fill(places, 'slow', 'w3')).to.have.length(50);
+    expect(fill(places, 'slow', 'w3')).to.have.length(100);
   });
 
   it('are those of the slow for who was late, until that is ten minutes ago', () => {

@@ -135,6 +135,8 @@ describe('what is told to a webhook once more', () => {
     const { store } = endpoint.space;
     for (let n = 1; n <= WEBHOOK_LIMITS.maxReplays; n++) await replay({ afterMs: n, beforeMs: n + 1 });
     expect(await replay({ afterMs: 1, beforeMs: 2 }), 'the same again').to.deep.equal({ unknown: [] });
+    const { webhookReplays } = workspaceKeys(store.space, 'main');
+    expect(await store.redis.llen(webhookReplays(endpoint.id))).to.equal(WEBHOOK_LIMITS.maxReplays);
     expect(await replay({ afterMs: 1, beforeMs: 3 })).to.equal('full');
     expect(await endpoint.deliverAll()).to.equal('quiet');
     expect(await replay({ afterMs: 1, beforeMs: 3 })).to.deep.equal({ unknown: [] });

@@ -1,7 +1,7 @@
 import type { Workspace } from '@gateway/contracts/ids';
 
-/** At a time, of those that answer soon and of the others: each has one request in flight per lane. */
-const PLACES = { quick: 100, slow: 100 } as const;
+/** At a time, of those that answer soon and of the others: each has one request in flight per lane. All endpoints of two workspaces may hang. */
+const PLACES = { quick: 100, slow: 200 } as const;
 /** Who has had its place for so long has one of the slow, if there is one for it, and begins there the next time. */
 const SLOW_MS = 1_000;
 /** Until it answers soon. After so long nobody knows, and it begins as any other: one that hangs is asked less often. */
