@@ -46,8 +46,8 @@ interface RoundResult {
 /** As long as messages may pause whose owners died again and again; and until Redis has had all, on a busy machine. */
 const [MAX_FIRE_MS, MAX_LONG_FIRE_MS] = [240_000, 600_000];
 const LOOK_MS = 1_000;
-/** Of a list that follows when all is out: enough that each blow has something to hit. */
-const MORE_RECIPIENTS = 50;
+/** Of a list that follows when less than this share waits, much of it perhaps for its next attempt: each blow is to have something to hit. */
+const [MORE_RECIPIENTS, LEAST_WAITING, MORE_EVERY_MS] = [50, 0.25, 2_000];
 /**
  * Devices that two cores can open again between two blows. A blow meets all devices of a process, or all there are:
  * without the time to open them a run would measure nothing but how fast sockets can be opened.
@@ -168,17 +168,17 @@ async function sendLists(round: Round, work: Work): Promise<void> {
   );
 }
 
-/** While the fire burns and nothing waits, each device in turn gets one more list. */
+/** While the fire burns and little waits, each device in turn gets one more list. */
 async function keepBusy(round: Round, work: Work, stop: AbortSignal): Promise<void> {
   const { lines } = round;
   for (let i = 0; !stop.aborted; ) {
-    if (work.waiting === 0) {
+    if (work.waiting < work.messages * LEAST_WAITING) {
       const series = 300_000 + round.round * 10_000 + i;
       work.sends.push(await sendList(round, lines[i++ % lines.length]!, makeNumbers(MORE_RECIPIENTS, series), series));
       // Until it is looked at again, which takes long while Redis is away.
       work.waiting += MORE_RECIPIENTS;
     }
-    await sleep(LOOK_MS / lines.length, stop).catch(() => {});
+    await sleep(MORE_EVERY_MS / lines.length, stop).catch(() => {});
   }
 }
 
