@@ -46,9 +46,12 @@ async function followTo(page: Page, dashboard: TestDashboard, path: string): Pro
   await waitUntilShown(page);
 }
 
-/** Whether nothing moves; what does is brought to its end. But for what goes on for ever, such as the dot of a state. */
-const STILL = `document.getAnimations().filter((each) => each.effect.getTiming().iterations !== Infinity)
-  .map((each) => each.finish()).length === 0`;
+/**
+ * Whether nothing moves; what does is brought to its end. What goes on for ever, such as the dot of a state, is halted: it would be
+ * drawn anew all the time that one looks.
+ */
+const STILL = `document.getAnimations().filter((each) => each.playState !== 'paused').map((each) =>
+  each.effect.getTiming().iterations === Infinity ? each.pause() : each.finish()).length === 0`;
 
 /** Turns a page that is open into another look, and waits until it is: what is on its way has the colours of what is behind it. */
 export async function turnTo(page: Page, { width, scheme }: Required<Omit<Look, 'language'>>): Promise<void> {
