@@ -66,4 +66,18 @@ describe('a budget of bytes', () => {
     expect(await failed.catch((error: Error) => error.message)).to.equal('no');
     expect(budget.heldBytes).to.equal(0);
   });
+
+  it('is free again after a while of what only waits, which goes on all the same, and at once of what fails', async () => {
+    const budget = new ByteBudget(LARGE);
+    const answer = defer<string>();
+    const hold = (work: () => Promise<string>) => budget.holdBriefly({ holder: 'a', bytes: LARGE }, 100, work);
+    const waiting = hold(() => answer.promise);
+    expect(budget.heldBytes).to.equal(LARGE);
+    expect(await hold(async () => 'next')).to.equal('next');
+    expect(budget.heldBytes).to.equal(0);
+    answer.resolve('late');
+    expect(await waiting).to.equal('late');
+    const failed = await hold(() => Promise.reject(new Error('gone'))).catch((error: Error) => error.message);
+    expect([failed, budget.heldBytes]).to.deep.equal(['gone', 0]);
+  });
 });

@@ -1,3 +1,4 @@
+import { inTime } from '../clock.js';
 import { Shares } from './shares.js';
 
 interface Waiting {
@@ -37,6 +38,20 @@ export class ByteBudget {
       this.#held.add(holder, -bytes);
       this.#beginNext();
     }
+  }
+
+  /** The same for `ms` at most: what goes on for longer waits for a node of Redis that is away, and leaves its room to others. */
+  async holdBriefly<Result>(
+    share: { holder: string; bytes: number },
+    ms: number,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const { working } = await this.hold(share, async () => {
+      const working = work();
+      await inTime(working, ms).catch(() => {});
+      return { working };
+    });
+    return working;
   }
 
   #hasRoom(bytes: number): boolean {

@@ -1,6 +1,5 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { ByteBudget } from '@gateway/runtime/bytes/byte-budget';
-import { inTime } from '@gateway/runtime/clock';
 import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
 
 /** What a lane was told, or passed, in one step that counts as a long way: the next one is likely to be as long. */
@@ -40,18 +39,11 @@ export class LongWays {
     known.far ??= new Set();
     const { far } = known;
     const isLong = far.has(lane) || lane === 'replay';
-    const found = await (isLong ? this.#lookInTurn(workspace, look) : look());
+    const found = await (isLong
+      ? this.#room.holdBriefly({ holder: workspace, bytes: STEP_BYTES }, this.heldMs, look)
+      : look());
     if (typeof found === 'object' && Math.max(found.entries, found.told.length) >= LONG) far.add(lane);
     else far.delete(lane);
     return found;
-  }
-
-  async #lookInTurn<Result>(holder: Workspace, look: () => Promise<Result>): Promise<Result> {
-    const { looking } = await this.#room.hold({ holder, bytes: STEP_BYTES }, async () => {
-      const looking = look();
-      await inTime(looking, this.heldMs).catch(() => {});
-      return { looking };
-    });
-    return looking;
   }
 }

@@ -4,6 +4,7 @@ import { describeReceived } from '../describe-received.js';
 /** One of the longest, until it is opened and unpacked. */
 const READ_BYTES = 1024 * 1024;
 const READS_AT_A_TIME = 16;
+const HELD_MS = 5_000;
 
 /**
  * What people wrote, for all in a process who tell of it: few are read at a time, and those who ask for the same one meanwhile get the
@@ -19,7 +20,7 @@ export class ReceivedReads {
     if (known) return known;
     const share = { holder: address.workspace, bytes: READ_BYTES };
     const found = this.#room
-      .hold(share, () => describeReceived(store, address, wanted))
+      .holdBriefly(share, HELD_MS, () => describeReceived(store, address, wanted))
       .finally(() => this.#underWay.delete(name));
     this.#underWay.set(name, found);
     return found;
