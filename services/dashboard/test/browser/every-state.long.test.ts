@@ -1,19 +1,33 @@
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
-import type { Page, Route } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
 import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
 import { fillConsole } from '../support/fill-console.js';
-import { addressOf, openFully, PAGES } from '../support/inspect-pages.js';
+import { addressOf, followTo, PAGES } from '../support/inspect-pages.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
-/** All but who one is. */
+/** All that is asked of the console but for its files. */
+const CALLS = { patterns: [{ urlPattern: '*/console/api/*' }] };
+/** Of these, all but who one is. */
 const READS = /\/console\/api\/(?!me$)/;
+const REFUSAL = { success: false, error: 'x', code: 'internal', requestId: 'req_of_this_test' };
 const REFUSED = {
-  status: 500,
-  contentType: 'application/json',
-  body: JSON.stringify({ success: false, error: 'x', code: 'internal', requestId: 'req_of_this_test' }),
+  responseCode: 500,
+  responseHeaders: [{ name: 'content-type', value: 'application/json' }],
+  body: Buffer.from(JSON.stringify(REFUSAL)).toString('base64'),
 };
 const INSIDE = PAGES.filter((path) => path !== '/sign-in' && !path.includes('brand-new'));
+
+/** Hands over what the page would read. `page.route()` also stops each file on its way, and none would come from the cache. */
+async function takeReads(page: Page, take: (requestId: string, session: CDPSession) => void): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  session.on('Fetch.requestPaused', ({ requestId, request }) => {
+    if (READS.test(request.url)) take(requestId, session);
+    // A page that is left asks for nothing any more.
+    else session.send('Fetch.continueRequest', { requestId }).catch(() => {});
+  });
+  await session.send('Fetch.enable', CALLS);
+}
 
 describe('every page of the console, in every state', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE, api: {} });
@@ -28,8 +42,8 @@ describe('every page of the console, in every state', () => {
 
   it('has its shape while its data are on their way', async () => {
     const page = await browser.open(stage.dashboard, '/sign-in');
-    const held: Route[] = [];
-    await page.route(READS, (route) => void held.push(route));
+    const held: string[] = [];
+    await takeReads(page, (requestId) => held.push(requestId));
     const bare: string[] = [];
     for (const path of INSIDE) {
       await goTo(page, path);
@@ -42,7 +56,9 @@ describe('every page of the console, in every state', () => {
 
   it('says why there is nothing to see, with the id of the request and a way to try again', async () => {
     const page = await browser.open(stage.dashboard, '/sign-in');
-    await page.route(READS, (route) => route.fulfill(REFUSED));
+    await takeReads(page, (requestId, session) => {
+      session.send('Fetch.fulfillRequest', { requestId, ...REFUSED }).catch(() => {});
+    });
     for (const path of INSIDE) {
       await goTo(page, path);
       const failure = page.getByRole('alert').first();
@@ -56,7 +72,7 @@ describe('every page of the console, in every state', () => {
     const page = await browser.open(stage.dashboard, '/devices');
     // What that one shows is still being read when the page is there.
     for (const path of INSIDE.filter((each) => !each.includes('again'))) {
-      await openFully(page, stage.dashboard, path);
+      await followTo(page, stage.dashboard, path);
       const shown = await page.getByRole('main').innerText();
       await page.context().setOffline(true);
       await page.getByText(/You are offline\. What you see is from \d\d:\d\d/).waitFor();

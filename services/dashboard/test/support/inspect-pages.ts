@@ -37,7 +37,7 @@ async function waitUntilShown(page: Page): Promise<void> {
 }
 
 /** Follows a link of the console to a page, as people do, and waits until all of it is there: a quarter of the work of loading it anew. */
-async function followTo(page: Page, dashboard: TestDashboard, path: string): Promise<void> {
+export async function followTo(page: Page, dashboard: TestDashboard, path: string): Promise<void> {
   const address = JSON.stringify(await addressOf(dashboard, path));
   await page.evaluate(`__TSR_ROUTER__.history.push(${address}.slice(location.origin.length))`);
   const isThere = `(({ status, location, resolvedLocation }) => status === 'idle' && document.URL === ${address} &&
