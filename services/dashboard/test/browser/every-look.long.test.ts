@@ -2,7 +2,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { BUILT_PAGE, findBarriers, overflowOf, useBrowser } from '../support/browser-page.js';
 import { fillConsole } from '../support/fill-console.js';
-import { inspectPages, openFully, PAGES, turnTo } from '../support/inspect-pages.js';
+import { followTo, inspectPages, PAGES, turnTo } from '../support/inspect-pages.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
 /** All but Arabic on a dark phone, which is looked at with the quick tests. */
@@ -66,7 +66,7 @@ describe('every page of the console, in every look', () => {
       let shown = '';
       for (const [path, ...openers] of DIALOGS) {
         // What closed leaves the page as it was, for the next one of it.
-        if (path !== shown) await openFully(page, stage.dashboard, path);
+        if (path !== shown) await followTo(page, stage.dashboard, path);
         shown = path;
         for (const opener of openers) await page.locator(opener).last().click();
         await page.locator('[role=dialog], [role=menu]').last().waitFor();
