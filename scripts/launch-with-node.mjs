@@ -24,7 +24,9 @@ if (!existsSync(node)) {
 }
 console.error(`Node.js ${execFileSync(node, ['-v'], { encoding: 'utf8' }).trim()}`);
 // What the launcher starts finds this one first, too: a shell puts it in front of its PATH.
-const script = 'PATH="$1:$PATH"; shift; exec node scripts/launch.mjs test "$@"';
-const child = spawn('sh', ['-c', script, 'sh', dirname(node), ...args], { cwd: ROOT, stdio: 'inherit' });
+const script = 'export PATH="$1:$PATH" NODE_COMPILE_CACHE="$2"; shift 2; exec node scripts/launch.mjs test "$@"';
+// Each process of the tests compiles the same modules; these versions keep what one has compiled for the next.
+const cache = join(folder, 'compile-cache');
+const child = spawn('sh', ['-c', script, 'sh', dirname(node), cache, ...args], { cwd: ROOT, stdio: 'inherit' });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code) => process.exit(code ?? 1));
