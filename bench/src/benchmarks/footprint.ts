@@ -1,8 +1,8 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, queuePrefix, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { openEvents } from '@gateway/store/events/open-events';
-import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { eventually } from '@gateway/testkit/eventually';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { addOneJobEach } from '../baselines/bullmq-baseline.js';
 import type { Benchmark } from '../support/benchmark.js';

@@ -39,7 +39,6 @@ import { takeAccount } from '@gateway/store/devices/take-account';
 import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { openEvents } from '@gateway/store/events/open-events';
 import { closeUnwanted } from '@gateway/store/events/opening/close-events';
-import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { noteReading } from '@gateway/store/events/read-log';
 import { boundLog, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
@@ -66,6 +65,7 @@ import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } fro
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { addOptOuts, findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { takeInSend } from '@gateway/testkit/sends/take-in-send';

@@ -2,7 +2,7 @@ import { shardKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
 import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { openEvents } from '@gateway/store/events/open-events';
-import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

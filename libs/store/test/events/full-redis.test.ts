@@ -1,13 +1,13 @@
 import { LOG_START } from '@gateway/contracts/events/cursor';
 import { EVENT_TYPES } from '@gateway/contracts/events/events';
 import { openEvents } from '@gateway/store/events/open-events';
-import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { readLog } from '@gateway/store/events/read-log';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { cancelSend, expireSend } from '@gateway/store/sends/change-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { accountForEvents, recipientKey } from '@gateway/testkit/chaos/events/account-for-events';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { expect } from 'chai';
 import { ADDRESS, HOUR_MS, PEOPLE, useFullRedis } from '../support/full-redis.js';
 import { renderEvents } from '../support/render-events.js';

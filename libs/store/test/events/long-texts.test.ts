@@ -1,10 +1,10 @@
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { openEvents } from '@gateway/store/events/open-events';
-import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { charactersIn, HELD_CHARACTERS } from '@gateway/store/events/reading/held-characters';
 import { readEvents } from '@gateway/store/events/reading/read-events';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

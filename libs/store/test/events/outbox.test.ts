@@ -12,7 +12,6 @@ import { recordRestriction } from '@gateway/store/devices/incidents/restrictions
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { openEvents } from '@gateway/store/events/open-events';
 import { closeUnwanted } from '@gateway/store/events/opening/close-events';
-import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { type LogPart, readLog } from '@gateway/store/events/read-log';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import type { EventFilter } from '@gateway/store/events/render-events';
@@ -22,6 +21,7 @@ import { cancelSend, expireSend, recordResults, recordResultsOfSends } from '@ga
 import { keysOfSend } from '@gateway/store/sends/keys-of-send';
 import { readRecipients } from '@gateway/store/sends/read-send';
 import { addOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { expect } from 'chai';
 import { renderEvents } from '../support/render-events.js';
 import { useOwnedDevice } from '../support/use-owned-device.js';

@@ -53,8 +53,3 @@ export async function findFullIn(store: Store, { outboxes: among }: OutboxGroup)
     ...{ entries, oldestMs: oldestMs || undefined },
   }));
 }
-
-/** The outboxes of these workspaces that hold something. */
-export async function findFullOutboxes(store: Store, ...workspaces: Workspace[]): Promise<FullOutbox[]> {
-  return (await Promise.all(groupOutboxes(store, workspaces).map((group) => findFullIn(store, group)))).flat();
-}

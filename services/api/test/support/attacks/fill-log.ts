@@ -3,10 +3,10 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { Store } from '@gateway/store/core/store';
 import { openEvents } from '@gateway/store/events/open-events';
-import { findFullOutboxes } from '@gateway/store/events/outboxes/find-full-outboxes';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, recordResults } from '@gateway/store/sends/change-send';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { takeDevice } from '@gateway/testkit/ownership';
 
 const AT_ONCE = 500;
