@@ -278,8 +278,8 @@ describe('the webhooks of a workspace', () => {
     }
     await set(await createActive(), { status: 'failing' });
     await set(await createActive(), { status: 'paused', 'lane:prompt': JSON.stringify({ cursor: '0-0' }) });
-    await space.store.redis.hset(keys().webhookParked(late), { one: '{}', two: '{}' });
-    await space.store.redis.hset(keys('other').webhookParked(told), { three: '{}' });
+    await space.store.redis.zadd(keys().webhookParkedSince(late), 1, 'one', 2, 'two');
+    await space.store.redis.zadd(keys('other').webhookParkedSince(told), 3, 'three');
     const found = await surveyWebhooks(space.store);
     expect(found).to.deep.equal({
       byStatus: { unverified: 1, active: 2, failing: 3, paused: 1, disabled: 0 },

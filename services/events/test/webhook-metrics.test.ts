@@ -95,7 +95,7 @@ describe('the metrics of webhooks', () => {
     await space.clients.commands.hset(keys.webhook(behind), { 'lane:prompt': lane, ...owner });
     const breaker = JSON.stringify({ failures: 9, sinceMs: nowMs - 2 * HOUR_MS, nextAttemptMs: nowMs + HOUR_MS });
     await space.clients.commands.hset(keys.webhook(failing), { status: 'failing', breaker, ...owner });
-    await space.clients.commands.hset(keys.webhookParked(behind), { one: '{}', another: '{}' });
+    await space.clients.commands.zadd(keys.webhookParkedSince(behind), 1, 'one', 2, 'another');
     await start();
     await eventually(async () => {
       const metric = await read();
