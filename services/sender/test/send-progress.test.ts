@@ -259,6 +259,14 @@ describe('SendProgress', () => {
       expect(lookUp(send, { limit: 30, nowMs: 12_380 })).to.have.length(21);
     });
 
+    it('waits no longer because the network stood still while they were in flight', () => {
+      const bursts = [1_000, 4_000, 7_000, 10_000, 13_000];
+      const many = bursts.flatMap((atMs, i) => [0, 1, 2, 3].map((n) => lost(4 * i + n, 3, atMs + n)));
+      const send = openSend([...many, recipient(20)]);
+      expect(lookUp(send, { limit: 30, nowMs: 15_002 })).to.deep.equal([]);
+      expect(lookUp(send, { limit: 30, nowMs: 15_003 })).to.have.length(21);
+    });
+
     it('trusts a message again of which this owner saw what became of it', () => {
       const send = openSend([lost(0, 9)]);
       send.addReady(lookUp(send, { nowMs: 600_000 }));

@@ -77,11 +77,21 @@ export function isSuspectSend(suspects: number): boolean {
   return suspects >= MANY_SUSPECTS;
 }
 
+/**
+ * Several are in flight at a time only until the third owner in a row: all that were share the same ends, also where the network stood
+ * still in between. Who was attempted alone has ends of their own.
+ */
 function pauseOfAll(lost: readonly RecipientView[]): number {
-  let [ends, most, lastMs] = [0, 0, 0];
+  const groups: { size: number; most: number; lastMs: number }[] = [];
   for (const { attempts, atMs } of lost.toSorted((a, b) => a.atMs - b.atMs)) {
-    if (atMs - lastMs > TOGETHER_MS) [ends, most] = [ends + most, 0];
-    [most, lastMs] = [Math.max(most, attempts), atMs];
+    const group = groups.at(-1);
+    if (!group || atMs - group.lastMs > TOGETHER_MS) groups.push({ size: 1, most: attempts, lastMs: atMs });
+    else Object.assign(group, { size: group.size + 1, most: Math.max(group.most, attempts), lastMs: atMs });
   }
-  return lastMs + pauseAfter(Math.max(0, ends + most - MANY_SUSPECTS * MANY_ATTEMPTS));
+  let [shared, alone] = [0, 0];
+  for (const { size, most } of groups) {
+    if (size > 1) shared = Math.max(shared, most);
+    else alone += most;
+  }
+  return groups.at(-1)!.lastMs + pauseAfter(Math.max(0, shared + alone - MANY_SUSPECTS * MANY_ATTEMPTS));
 }
