@@ -1,6 +1,6 @@
 import { webhookPolicy } from '@gateway/egress/webhook-policy';
 import { takeName } from '@gateway/fleet/take-name';
-import { systemClock } from '@gateway/runtime/clock';
+import { inTime, systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { awaitSchema, createStore } from '@gateway/store/core/store';
 import { EventBells } from '@gateway/store/events/event-bells';
@@ -13,6 +13,9 @@ import { watchWebhooks } from './watch-webhooks.js';
 
 /** The Redis connections of the events service. */
 export const EVENTS_CONNECTIONS = ['commands', 'failFast', 'subscriber'] as const;
+
+/** For what is only sooner with it. */
+const PATIENCE_MS = 2_000;
 
 /** Builds an events service; the lifecycle stops it. */
 export async function runEvents(
@@ -35,7 +38,8 @@ export async function runEvents(
   lifecycle.add('relay', () => relay.stop());
   // The endpoints of a process that died under this name need not wait until its session has run out.
   const former = (await takeName(host, store, config))?.formerProcessId;
-  if (former !== undefined) await endSessions(store, former);
+  // For a moment: a node of Redis may be away.
+  if (former !== undefined) await inTime(endSessions(store, former), PATIENCE_MS);
   const deliveries = new Deliveries({
     ...{ store, logger, counts: metrics, clock: systemClock, random: Math.random },
     owner: { processId: host.processId, sessionMs: config.SESSION_TTL_MS },

@@ -240,6 +240,36 @@ describe('a relay', () => {
     }
   });
 
+  it('goes on with what rings while the node of the list does not answer', async () => {
+    const { store } = space;
+    await openEvents(store, 'a');
+    let answer: (() => void) | undefined;
+    const silence = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const list = eventWorkspacesKey(store.space);
+    const held = (name: 'smembers' | 'sismember') => {
+      const ask = store.redis[name].bind(store.redis) as (...args: unknown[]) => Promise<unknown>;
+      const value = async (...args: unknown[]) => {
+        if (args[0] === list) await silence;
+        return ask(...args);
+      };
+      return { value };
+    };
+    const redis = Object.create(store.redis, { smembers: held('smembers'), sismember: held('sismember') });
+    await start({ tickMs: 20 }, { ...store, redis });
+    try {
+      const { eventLog } = workspaceKeys(store.space, 'a');
+      for (let n = 1; n <= 3; n++) {
+        await store.redis.xadd(outboxOf('a'), '*', 'e', ENTRY);
+        await store.redis.publish(outboxChannel(store.space), 'a/0');
+        await eventually(async () => (await store.redis.xlen(eventLog)) === n, { what: `event ${n}` });
+      }
+    } finally {
+      answer!();
+    }
+  });
+
   it('counts a gap that it tells, and how full the fullest outbox is', async () => {
     await write('a');
     const { redis } = space.store;

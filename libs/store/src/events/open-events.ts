@@ -3,6 +3,7 @@ import type { Workspace } from '@gateway/contracts/ids';
 import { eventWorkspacesKey, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
+import { GatewayError } from '@gateway/runtime/errors';
 import { confirmEverywhere, connectToAll } from '../core/confirming/confirm-everywhere.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
@@ -28,7 +29,12 @@ export async function openEvents(
   const asked = { marks, token: keyId === undefined ? undefined : token(keyId), nowMs: systemClock.nowMs() };
   const areOpen = await wantStep(store, asked);
   if (areOpen === -1) throw new WorkspaceGoneError();
-  if (areOpen === 0) await make(store, workspace, { isOpenedAnew: true });
+  if (areOpen === 0) {
+    const made = await make(store, workspace, { isOpenedAnew: true });
+    // That someone wants them is there no more: a failover took it back, or the workspace was deleted.
+    if (made === undefined)
+      throw new GatewayError({ code: 'not_confirmed', message: 'the events of a workspace were not opened' });
+  }
   // In a Cluster a failover may lose that alone.
   else await putOnList(store, workspace).then(() => finish(store, workspace));
 }

@@ -145,8 +145,13 @@ export async function readEntries(store: Store, workspace: Workspace, ids: reado
 /** Behind the newest entry. */
 export async function endOfLog(store: Store, workspace: Workspace): Promise<LogPlace> {
   const { eventLog } = workspaceKeys(store.space, workspace);
-  const info = (await store.redis.xinfo('STREAM', eventLog).catch(() => [])) as unknown[];
+  const info = (await store.redis.xinfo('STREAM', eventLog).catch(noneIfGone)) as unknown[];
   return { entry: String(info[info.indexOf('last-generated-id') + 1] ?? '0-0'), offset: 0 };
+}
+
+function noneIfGone(thrown: Error): [] {
+  if (/no such key/.test(thrown.message)) return [];
+  throw thrown;
 }
 
 /** Someone reads the log who is on no list: it stays open for a week from then on. `false` when there is none. */

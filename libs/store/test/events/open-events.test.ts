@@ -99,6 +99,15 @@ describe('the events of a workspace, opened and closed', () => {
     expect((await findWorkspace(store, 'shop', { withName: true })).found).to.deep.equal({ keys: [], entries: [] });
   });
 
+  it('are not open for someone whose wish a failover took back', async () => {
+    const { eventMarks, eventLog } = keys();
+    const forget = () => space.store.redis.del(eventMarks);
+    expect(await openEvents(at(1, forget), 'main').catch(({ code }) => code)).to.equal('not_confirmed');
+    expect(await space.store.redis.exists(eventLog)).to.equal(0);
+    await openEvents(space.store, 'main');
+    expect(await space.store.redis.exists(eventLog)).to.equal(1);
+  });
+
   it('say that what came before is gone to those who come with a cursor of their former log', async () => {
     await openEvents(space.store, 'main');
     const former = await endOfLog(space.store, 'main');

@@ -152,23 +152,19 @@ export class Relay {
     };
     for (const workspace of workspaces) {
       if (this.#isStopped) return;
-      await lookAt(`workspace ${workspace}`, () => this.#lookAt(workspace, isTimeToMend));
+      await lookAt(`workspace ${workspace}`, () => this.#lookAt(workspace));
     }
-    if (isTimeToMend) await lookAt('unlisted', () => this.#mendUnlisted());
+    if (!isTimeToMend) return;
+    // The list lies elsewhere in a Cluster, and a failover there may have lost an entry.
+    for (const { name } of await listWorkspaces(this.deps.store)) {
+      if (!this.#isStopped) await lookAt(`mending ${name}`, () => this.#mend(name));
+    }
   }
 
-  /** The list lies elsewhere in a Cluster, and a failover there may have lost an entry. */
-  async #mendUnlisted(): Promise<void> {
-    const unlisted = (await listWorkspaces(this.deps.store)).filter(({ name }) => !this.#listed.has(name));
-    await Promise.all(unlisted.map(({ name }) => this.#mend(name).catch(this.#fail)));
-  }
-
-  async #lookAt(workspace: Workspace, isTimeToMend: boolean): Promise<void> {
+  async #lookAt(workspace: Workspace): Promise<void> {
     const { store } = this.deps;
     await boundLog(store, workspace);
-    const isClosed = await closeUnwanted(store, workspace, systemClock.nowMs());
-    // It needs all nodes, the others only that of the workspace.
-    if (!isClosed && isTimeToMend) void this.#once(`mend ${workspace}`, () => this.#mend(workspace));
+    await closeUnwanted(store, workspace, systemClock.nowMs());
   }
 
   async #mend(workspace: Workspace, mend = mendEvents): Promise<void> {
@@ -194,7 +190,7 @@ export class Relay {
       while (self.next && !this.#isStopped) {
         await this.#gather(self);
         const relayed = await this.#relay(outbox, self);
-        await this.#noteHeard(outbox).catch(this.#fail);
+        void this.#once(`heard ${outbox.workspace}`, () => this.#noteHeard(outbox));
         failures = relayed === 'failed' ? failures + 1 : 0;
         // What was not trimmed lets nothing ring that comes behind it.
         if (relayed !== 'relayed') self.next = 'prompt';
