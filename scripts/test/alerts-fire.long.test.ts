@@ -227,7 +227,7 @@ describe('alerts, when what they are about happens', () => {
     await redis.del(eventLog);
     await redis.xadd(eventLog, `${minutesAgo(20)}-0`, 'e', 'x');
     await redis.hset(behind, { 'lane:prompt': JSON.stringify({ cursor: '0-0' }), owner: 'another' });
-    await redis.hset(workspaceKeys(keys, 'behind').webhookParked(behindId), { someone: '{}' });
+    await redis.zadd(workspaceKeys(keys, 'behind').webhookParkedSince(behindId), minutesAgo(20), 'someone');
     // One workspace has a log that is none, and in another an outbox was full.
     await openEvents(space.store, 'broken');
     await redis.set(workspaceKeys(keys, 'broken').eventLog, 'no stream');

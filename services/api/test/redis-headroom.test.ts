@@ -1,8 +1,10 @@
 import { addHeadroomMetrics } from '@gateway/api/sends/headroom-metrics';
 import { RedisHeadroom, type RoomUse, roomUseOf } from '@gateway/api/sends/redis-headroom';
+import { defer } from '@gateway/runtime/deferred';
 import { ApiError } from '@gateway/runtime/errors';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import type { Capacity } from '@gateway/store/core/capacity';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
 function fakeReader(answers: (Capacity | Error)[]) {
@@ -83,6 +85,20 @@ describe('room in Redis', () => {
     await late;
     clock.ms = 4_000;
     expect(await headroom.hasRoom('list', 407)).to.equal(true);
+  });
+
+  it('is asked for again, where others took too much, when what this process took is written', async () => {
+    const limited = (queued: number) => ({ ...memory(0, 0, queued), backlogLimits: new Map([['main', 20]]) });
+    // Redis has the first one by then; that it has is still on its way.
+    const reader = fakeReader([limited(0), limited(10)]);
+    const answers = [true, false];
+    const headroom = new RedisHeadroom(reader.read, fakeClock(), async () => answers.shift() ?? true);
+    const written = defer<void>();
+    const first = take(headroom, 10, () => written.promise);
+    const second = take(headroom, 10);
+    await eventually(() => reader.asked() === 2, { timeoutMs: 300 }).catch(() => {});
+    written.resolve();
+    expect([await first, await second]).to.deep.equal([true, true]);
   });
 
   it('is there for small sends while lists wait for all of theirs, but not when that is used', async () => {

@@ -97,9 +97,9 @@ describe('an upgrade and the way back, under a list of 2,000 and one-time passwo
   it('loses nothing and doubles nothing; what the next version accepted waits for it on the way back', async () => {
     expect(READ_VERSIONS).to.not.include(NEXT_RECORD);
     await gateway.addEvents();
-    await gateway.link(ACCOUNT);
     // What is gathered when versions change is told by another one.
     await createActiveWebhook(space.store, receiver.url, 'main', { gatherSeconds: 3 });
+    await gateway.link(ACCOUNT);
     await pace(600);
     const list = makeNumbers(LIST, 1);
     const listId = await fixture.send(list, 'the list');

@@ -2,7 +2,8 @@ import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { Shares } from '@gateway/runtime/bytes/shares';
-import { type Clock, sleep } from '@gateway/runtime/clock';
+import { type Clock, inTime, sleep } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
 import { ApiError, GatewayError } from '@gateway/runtime/errors';
 import type { Capacity, Room } from '@gateway/store/core/capacity';
 import { type BacklogUse, TAKEN_PART_MS } from '@gateway/store/limits/take-backlog';
@@ -37,6 +38,8 @@ interface Taken {
   address: DeviceAddress;
   messages: number;
   isWritten: boolean;
+  /** Whatever came of it. */
+  written: Promise<void>;
 }
 
 /** What a send is, as far as its room goes. One-time passwords are `urgent`. */
@@ -106,7 +109,7 @@ export class RedisHeadroom {
     const asked = { use, messages, address };
     const reserved = (await this.#reserve(asked)) ?? (await this.#askAgain().then(() => this.#reserve(asked)));
     if (!reserved) throw noRoom();
-    const { taken, freeMessages } = reserved;
+    const { taken, freeMessages, end } = reserved;
     try {
       return await write(freeMessages);
     } catch (thrown) {
@@ -114,6 +117,7 @@ export class RedisHeadroom {
       throw thrown;
     } finally {
       taken.isWritten = true;
+      end();
     }
   }
 
@@ -132,11 +136,12 @@ export class RedisHeadroom {
     const most = capacity.backlogLimits?.get(workspace);
     const isBounded = most !== undefined && use !== 'urgent';
     if (isBounded && this.#promised(capacity, workspace) + messages > most) throw noRoom();
-    const taken: Taken = { address, messages, isWritten: false };
+    const { promise: written, resolve: end } = defer<void>();
+    const taken: Taken = { address, messages, isWritten: false, written };
     this.#taken.add(taken);
     this.#count(address, messages);
     const isFree = !isBounded || (await this.#takeOfWorkspace(taken, most));
-    return isFree ? { taken, freeMessages: Math.ceil(free) } : undefined;
+    return isFree ? { taken, freeMessages: Math.ceil(free), end } : undefined;
   }
 
   /** What other processes have taken since each of them looked counts, too. */
@@ -160,11 +165,13 @@ export class RedisHeadroom {
   }
 
   /**
-   * What others wrote while this one asked counts twice: it asks once more before it refuses. What waits for that is not counted: there
-   * may be room for less.
+   * What others wrote while this one asked counts twice: it asks once more before it refuses, when its own is written, too. What waits for
+   * that is not counted: there may be room for less.
    */
   #askAgain(): Promise<unknown> {
-    this.#again ??= sleep(TAKEN_PART_MS).then(() => this.#ask());
+    this.#again ??= sleep(TAKEN_PART_MS)
+      .then(() => inTime(Promise.all([...this.#taken].map(({ written }) => written)), FRESH_MS))
+      .then(() => this.#ask());
     return this.#again;
   }
 

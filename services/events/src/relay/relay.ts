@@ -155,9 +155,12 @@ export class Relay {
       await lookAt(`workspace ${workspace}`, () => this.#lookAt(workspace));
     }
     if (!isTimeToMend) return;
+    for (const workspace of workspaces) {
+      if (!this.#isStopped) await lookAt(`mending ${workspace}`, () => this.#mend(workspace));
+    }
     // The list lies elsewhere in a Cluster, and a failover there may have lost an entry.
     for (const { name } of await listWorkspaces(this.deps.store)) {
-      if (!this.#isStopped) await lookAt(`mending ${name}`, () => this.#mend(name));
+      if (!this.#isStopped && !this.#listed.has(name)) await lookAt(`mending ${name}`, () => this.#mend(name));
     }
   }
 
