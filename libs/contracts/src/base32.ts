@@ -1,4 +1,4 @@
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+export const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** Crockford's base 32 in lower case: no letters that people mistake for digits, safe in URLs, keys and job ids. */
 export function toBase32(bytes: Uint8Array): string {
@@ -10,10 +10,10 @@ export function toBase32(bytes: Uint8Array): string {
     bits += 8;
     while (bits >= 5) {
       bits -= 5;
-      text += ALPHABET[(buffer >> bits) & 31];
+      text += BASE32[(buffer >> bits) & 31];
     }
   }
-  return bits > 0 ? text + ALPHABET[(buffer << (5 - bits)) & 31] : text;
+  return bits > 0 ? text + BASE32[(buffer << (5 - bits)) & 31] : text;
 }
 
 /** The whole bytes in a text made by `toBase32`; the caller has checked its alphabet. */
@@ -22,7 +22,7 @@ export function fromBase32(text: string): Buffer {
   let bits = 0;
   let buffer = 0;
   for (const character of text) {
-    buffer = ((buffer << 5) | ALPHABET.indexOf(character)) & 0xffff;
+    buffer = ((buffer << 5) | BASE32.indexOf(character)) & 0xffff;
     bits += 5;
     if (bits < 8) continue;
     bits -= 8;

@@ -4,7 +4,7 @@ import {
   eventWorkspacesKey,
   type KeySpace,
   shardKeys,
-  tokenIndexKey,
+  tokenIndexKeys,
   workspaceKeys,
   workspacesKey,
 } from './redis-keys.js';
@@ -33,7 +33,12 @@ export function partsOfWorkspace(space: KeySpace, workspace: Workspace): (key: s
   const begins = (key: string, beginning: string) =>
     key.startsWith(beginning) &&
     (/[/}]$/.test(beginning) || key.length === beginning.length || key[beginning.length] === ':');
-  const named = [workspacesKey(space), deletedWorkspacesKey(space), tokenIndexKey(space), eventWorkspacesKey(space)];
+  const named = [
+    workspacesKey(space),
+    deletedWorkspacesKey(space),
+    ...tokenIndexKeys(space),
+    eventWorkspacesKey(space),
+  ];
   const tagged = `${space.prefix}:{`;
   return (key) => {
     if (named.includes(key)) return 'names';

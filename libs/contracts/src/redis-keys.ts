@@ -1,3 +1,4 @@
+import { BASE32 } from './base32.js';
 import type { DeviceAddress, SendTag, Workspace } from './ids.js';
 import { shardOf } from './shards.js';
 
@@ -50,6 +51,13 @@ export const deletedWorkspacesKey = ({ prefix }: KeySpace) => `${prefix}:deleted
 
 /** HASH key id of a token -> its workspace, of all tokens that there are. */
 export const tokenIndexKey = ({ prefix }: KeySpace) => `${prefix}:token-index`;
+/** HASH, the same of those whose key ids begin with one character: 32 parts, on all masters. */
+export const tokenIndexPartKey = (space: KeySpace, keyId: string) => `${tokenIndexKey(space)}:${keyId[0]}`;
+/** The whole one and all parts. */
+export const tokenIndexKeys = (space: KeySpace) => [
+  tokenIndexKey(space),
+  ...Array.from(BASE32, (first) => tokenIndexPartKey(space, first)),
+];
 
 /** ZSET key id -> end in ms, of tokens that are in no list: by then they leave the index. */
 export const passingTokensKey = ({ prefix }: KeySpace) => `${prefix}:passing-tokens`;

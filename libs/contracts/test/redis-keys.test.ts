@@ -10,6 +10,7 @@ import {
   schemaKey,
   sendKeys,
   tokenIndexKey,
+  tokenIndexPartKey,
   tokenLimitKey,
   workspaceKeys,
   workspacesKey,
@@ -34,7 +35,9 @@ describe('the keys in Redis', () => {
       queueName('sender-1'),
       queuesKey(space),
     ]).to.deep.equal([...['gw:schema', 'gw:doorbell', 'gw:q', '{sender-1}', 'gw:queues']]);
-    expect([workspacesKey(space), tokenIndexKey(space)]).to.deep.equal(['gw:workspaces', 'gw:token-index']);
+    expect([workspacesKey(space), tokenIndexKey(space), tokenIndexPartKey(space, 'k2')]).to.deep.equal([
+      ...['gw:workspaces', 'gw:token-index', 'gw:token-index:k'],
+    ]);
     expect(tokenLimitKey(space, 'main', 'send', 'a')).to.equal('gw:{main}:limit:send:a');
     expect(addressLimitKey(space, 'failed-tokens', 'a')).to.equal('gw:limit:failed-tokens:a');
     expect(namesOf(clientVersionKeys(space))).to.deep.equal([

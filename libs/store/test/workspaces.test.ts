@@ -1,7 +1,13 @@
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
+import { tokenIndexKey, tokenIndexPartKey } from '@gateway/contracts/redis-keys';
 import { putBlob } from '@gateway/store/blobs/blobs';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { createApiToken, findWorkspacesOfTokens } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import {
+  findWorkspaceOfToken,
+  findWorkspacesOfTokens,
+  forgetWorkspacesOfTokens,
+} from '@gateway/store/workspace/token-index';
 import { createWorkspace, hasWorkspace, listWorkspaces } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -51,5 +57,35 @@ describe('workspaces in the store', () => {
     const keyIds = [shop!.token.keyId, 'unknown', other!.token.keyId];
     expect(await findWorkspacesOfTokens(space.store, keyIds)).to.deep.equal(['shop', undefined, 'other']);
     expect(shop!.token.workspace).to.equal('shop');
+  });
+
+  it('are found where the key of all tokens is away, and so is that of a token from before there were parts', async () => {
+    const { store } = space;
+    const [{ token }, { token: old }] = [
+      await createApiToken(store, 'shop', { name: 'new' }),
+      await createApiToken(store, 'shop', { name: 'old' }),
+    ];
+    await store.redis.del(tokenIndexPartKey(store.space, old.keyId));
+    expect(await findWorkspaceOfToken(store, old.keyId)).to.equal('shop');
+    // Answers to every command with an error.
+    await store.redis.del(tokenIndexKey(store.space));
+    await store.redis.set(tokenIndexKey(store.space), 'away');
+    for (const { keyId } of [token, old]) expect(await findWorkspaceOfToken(store, keyId)).to.equal('shop');
+    expect(await findWorkspacesOfTokens(store, [token.keyId, 'unknown'])).to.deep.equal(['shop', undefined]);
+  });
+
+  it('leave nothing of a token behind that is deleted while a process brings it into its part', async () => {
+    const { store } = space;
+    const { keyId } = (await createApiToken(store, 'shop', { name: 'old' })).token;
+    const part = tokenIndexPartKey(store.space, keyId);
+    await store.redis.del(part);
+    const run: typeof store.run = async (...step) => {
+      const answer = await store.run(...step);
+      await forgetWorkspacesOfTokens(store, [keyId]);
+      await store.redis.hset(part, keyId, 'shop');
+      return answer;
+    };
+    expect(await findWorkspaceOfToken({ ...store, run }, keyId)).to.equal('shop');
+    expect(await store.redis.exists(part)).to.equal(0);
   });
 });

@@ -1,5 +1,11 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { deviceKeys, tokenIndexKey, workspaceKeys, workspacesKey } from '@gateway/contracts/redis-keys';
+import {
+  deviceKeys,
+  tokenIndexKey,
+  tokenIndexPartKey,
+  workspaceKeys,
+  workspacesKey,
+} from '@gateway/contracts/redis-keys';
 import { masterNodes, masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
@@ -29,9 +35,17 @@ describe('the API on a Redis Cluster, where one node is no good', () => {
   /** Has what the whole installation, and the workspace, need. */
   const home = () => portOf(tokenIndexKey(space.store.space));
 
+  /** Whose part of the list of tokens lies there, or elsewhere. */
+  async function tokenFor({ workspace, device }: DeviceAddress, isThere = true): Promise<string> {
+    for (;;) {
+      const { token, value } = await createApiToken(space.store, workspace, { name: 'test', device });
+      if ((portOf(tokenIndexPartKey(space.store.space, token.keyId)) === home()) === isThere) return value;
+    }
+  }
+
   before(async () => {
     cluster = await startRedisCluster({ replicas: 0 });
-    // The list of workspaces, that of tokens, and the keys of the workspace on one node.
+    // The list of workspaces, that of tokens, the keys of the workspace, and of its tokens, on one node.
     for (;;) {
       space = await openRedisSpace({ url: cluster.url });
       expect(masterNodes(space.store.redis)).to.have.length(3);
@@ -46,7 +60,7 @@ describe('the API on a Redis Cluster, where one node is no good', () => {
     for (const device of DEVICES) {
       const address: DeviceAddress = { workspace, device };
       await linkDevice(space.store, address);
-      tokens.set(device, (await createApiToken(space.store, workspace, { name: 'test', device })).value);
+      tokens.set(device, await tokenFor(address));
     }
     expect(new Set(DEVICES.map(nodeOf)).size, 'nodes with devices').to.equal(3);
   });
@@ -88,5 +102,29 @@ describe('the API on a Redis Cluster, where one node is no good', () => {
       master.restart();
     }
     await eventually(async () => (await send((device) => !isThere.get(device))).join() === '202', WITHIN);
+  });
+
+  it('knows the tokens of others, seen for the first time, while the one with the lists of workspaces and of all tokens is gone', async () => {
+    const isElsewhere = (key: string) => portOf(key) !== home();
+    const { space: keys } = space.store;
+    const name = Array.from({ length: 100 }, (_, i) => `shop-${i}`).find((name) =>
+      isElsewhere(workspaceKeys(keys, name).devices),
+    )!;
+    await createWorkspace(space.store, name);
+    const device = DEVICES.find((device) => isElsewhere(deviceKeys(keys, { workspace: name, device }).backlog))!;
+    await linkDevice(space.store, { workspace: name, device });
+    const token = await tokenFor({ workspace: name, device }, false);
+    const { master } = cluster.shards.find(({ master }) => master.port === home())!;
+    const another = await startTestApi(space);
+    await master.kill();
+    try {
+      const json = { to: PHONE, text: 'hello' };
+      await eventually(async () => (await another.call('POST', '/send', { token, json })).status === 202, WITHIN);
+      for (let i = 0; i < 3; i++) expect((await another.call('POST', '/send', { token, json })).status).to.equal(202);
+    } finally {
+      master.restart();
+      await another.close();
+    }
+    await eventually(async () => (await send(() => true)).join() === '202', WITHIN);
   });
 });

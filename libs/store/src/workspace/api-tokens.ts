@@ -2,18 +2,13 @@ import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, makeApiToken } fr
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { isPermanent } from '@gateway/contracts/keys-of-workspace';
 import { LIMITS } from '@gateway/contracts/limits';
-import {
-  deletedWorkspacesKey,
-  passingTokensKey,
-  tokenIndexKey,
-  workspaceKeys,
-  workspacesKey,
-} from '@gateway/contracts/redis-keys';
+import { deletedWorkspacesKey, passingTokensKey, workspaceKeys, workspacesKey } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, number } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
+import { forgetWorkspacesOfTokens, noteWorkspaceOfToken } from './token-index.js';
 
 const recordUse = defineScript({
   name: 'record-token-use',
@@ -114,7 +109,7 @@ async function forgetPassed(store: Store): Promise<void> {
   const key = passingTokensKey(store.space);
   const passed = await store.redis.zrangebyscore(key, 0, systemClock.nowMs());
   if (passed.length === 0) return;
-  await store.redis.hdel(tokenIndexKey(store.space), ...passed);
+  await forgetWorkspacesOfTokens(store, passed);
   await store.redis.zrem(key, ...passed);
 }
 
@@ -131,7 +126,7 @@ async function writeNewToken(
   await writeAlways(store, 'HSET', keys.token(keyId), ...fields.flat());
   if (isListed) await writeAlways(store, 'SADD', keys.tokens, keyId);
   // Last, so that the index never leads to an incomplete record.
-  await writeAlways(store, 'HSET', tokenIndexKey(store.space), keyId, workspace);
+  await noteWorkspaceOfToken(store, keyId, workspace);
   return { value, token: { ...kept, workspace } };
 }
 
@@ -171,15 +166,6 @@ export async function setApiTokenScopes(
 export async function findApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
   const fields = await store.redis.hgetall(workspaceKeys(store.space, workspace).token(keyId));
   return fields.hash ? toApiToken(workspace, keyId, fields) : undefined;
-}
-
-/** The workspace of each key id, which never changes; `undefined` if there is no such token. One command. */
-export async function findWorkspacesOfTokens(
-  store: Store,
-  keyIds: readonly string[],
-): Promise<(Workspace | undefined)[]> {
-  const found = await store.redis.hmget(tokenIndexKey(store.space), ...keyIds);
-  return found.map((workspace) => workspace ?? undefined);
 }
 
 /** Whether it opens the door now: neither revoked nor past its end. */

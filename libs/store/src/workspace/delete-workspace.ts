@@ -1,6 +1,6 @@
 import { type DeviceAddress, makeAttemptId, nameOfDevice, type Workspace } from '@gateway/contracts/ids';
 import { isPermanent, partsOfWorkspace } from '@gateway/contracts/keys-of-workspace';
-import { deletedWorkspacesKey, passingTokensKey, tokenIndexKey, workspacesKey } from '@gateway/contracts/redis-keys';
+import { deletedWorkspacesKey, passingTokensKey, tokenIndexKeys, workspacesKey } from '@gateway/contracts/redis-keys';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { masterNodes, scanKeys } from '@gateway/runtime/redis/redis-nodes';
 import { confirmEverywhere } from '../core/confirming/confirm-everywhere.js';
@@ -9,6 +9,7 @@ import { entriesOf, removeEntries } from '../core/shared-entries.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { readDeviceState, requestUnlink } from '../devices/device-state.js';
 import { listAllDevices } from '../devices/devices.js';
+import { forgetWorkspacesOfTokens } from './token-index.js';
 import { isOfQueue, isWakeUpOf, removeJobEvents, removeWakeUp } from './wake-ups.js';
 
 /** What became of a workspace. */
@@ -130,13 +131,14 @@ async function removeShared(store: Store, found: WorkspaceScan['found']['entries
 /** Also those that are in no list. */
 async function forgetTokens(store: Store, workspace: Workspace): Promise<void> {
   const { redis, space } = store;
-  const index = await redis.hgetall(tokenIndexKey(space));
+  const found = await Promise.all(tokenIndexKeys(space).map((key) => redis.hgetall(key)));
+  const index = Object.assign({}, ...found) as Record<string, Workspace>;
   const keyIds = Object.keys(index).filter((keyId) => index[keyId] === workspace);
   if (keyIds.length > 0) await redis.zrem(passingTokensKey(space), ...keyIds);
   for await (const keys of scanKeys(redis, { match: `${space.prefix}:{${workspace}}:token*`, count: KEYS_AT_ONCE }))
     await Promise.all(keys.map((key) => redis.unlink(key)));
   // Last: a run that broke off finds them again.
-  if (keyIds.length > 0) await redis.hdel(tokenIndexKey(space), ...keyIds);
+  await forgetWorkspacesOfTokens(store, keyIds);
 }
 
 /** Asks for the logout of every account, and waits. Answers the devices that still have one. */

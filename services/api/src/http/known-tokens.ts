@@ -2,7 +2,8 @@ import type { Workspace } from '@gateway/contracts/ids';
 import { type Clock, sleep } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
-import { type ApiToken, findApiToken, findWorkspacesOfTokens, isUsable } from '@gateway/store/workspace/api-tokens';
+import { type ApiToken, findApiToken, isUsable } from '@gateway/store/workspace/api-tokens';
+import { findWorkspaceOfToken, findWorkspacesOfTokens } from '@gateway/store/workspace/token-index';
 
 /** How long a revoked token may go on working: callers that ask often are read once in this time. */
 const KNOWN_FOR_MS = 1_000;
@@ -78,7 +79,7 @@ export class KnownTokens {
 
   /** For doubtful ones twenty commands a second at most, however many guesses there are. */
   async #findWorkspace(keyId: string, { isDoubtful }: { isDoubtful: boolean }): Promise<Workspace | undefined> {
-    if (!isDoubtful) return (await findWorkspacesOfTokens(this.#deps.store, [keyId]))[0];
+    if (!isDoubtful) return findWorkspaceOfToken(this.#deps.store, keyId);
     this.#question ??= this.#collect();
     const { keyIds, answer } = this.#question;
     const place = keyIds.push(keyId) - 1;

@@ -4,13 +4,13 @@ import { systemClock } from '@gateway/runtime/clock';
 import {
   type ApiToken,
   createApiToken,
-  findWorkspacesOfTokens,
   isUsable,
   listApiTokens,
   revokeApiToken,
   rotateApiToken,
   setApiTokenScopes,
 } from '@gateway/store/workspace/api-tokens';
+import { findWorkspaceOfToken } from '@gateway/store/workspace/token-index';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { type Output, type Row, showTime } from '../output.js';
@@ -109,7 +109,7 @@ function showOnce(output: Output, value: string, token: ApiToken): void {
 
 async function found<Thing>({ store }: CliContext, keyId: string, thing: Thing | undefined): Promise<Thing> {
   if (thing) return thing;
-  const [elsewhere] = await findWorkspacesOfTokens(store, [keyId]);
+  const elsewhere = await findWorkspaceOfToken(store, keyId);
   throw new Error(
     elsewhere
       ? `the token with the key ${keyId} is in another workspace: --workspace ${elsewhere}`
