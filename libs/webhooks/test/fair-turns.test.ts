@@ -20,8 +20,8 @@ import { expect } from 'chai';
 import { ownerOf } from './support/owner-of.js';
 import { silentCounts } from './support/silent-counts.js';
 
-const ENDPOINTS = 16;
-const ENTRIES = 40_000;
+const ENDPOINTS = 8;
+const ENTRIES = 20_000;
 /** About the workspace, of now, without a part: nothing is told of it. */
 const FILL = `
 for i = 1, ${ENTRIES} do redis.call('XADD', KEYS[1], '*', 'e', ARGV[1]) end
