@@ -94,6 +94,30 @@ describe('a failover of Redis', () => {
       expect(await shownTo(simulator, second)).to.equal(1);
     }));
 
+  it('keeps a cancellation that was confirmed with REDIS_WAIT_REPLICAS, and confirms none that no replica has', () =>
+    withFailover({ REDIS_WAIT_REPLICAS: '1', PACE_PER_MINUTE: '1' }, async (world) => {
+      const { gateway, master, replica } = world;
+      const list = makeNumbers(20, 72);
+      const { messageId } = (await post(gateway, '/send', { to: list, text: 'not all of them' })).body;
+      const cancel = () => gateway.call('DELETE', `/messages/${messageId}`);
+      const countsOf = () =>
+        eventually(async () => {
+          const { status, body } = await gateway.call('GET', `/messages/${messageId}`);
+          return status === 200 && body.counts;
+        }, ASKING);
+      replica.freeze();
+      const refused = await cancel();
+      expect([refused.status, refused.body.error]).to.deep.equal([503, 'Not confirmed, and may still happen']);
+      replica.thaw();
+      await eventually(async () => (await cancel()).status === 200, ASKING);
+      const { cancelled } = await countsOf();
+      expect(cancelled).to.be.above(0);
+      await master.kill();
+      await eventually(async () => (await world.servers.findMaster()) === replica, WITHIN);
+      const counts = await countsOf();
+      expect([counts.queued, counts.cancelled]).to.deep.equal([0, cancelled]);
+    }));
+
   it('that forgets a send shows its repeat under the same key once', () =>
     withFailover({}, async ({ gateway, simulator, servers, master, replica }) => {
       const [friend] = makeNumbers(1, 71) as [string];

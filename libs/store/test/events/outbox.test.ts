@@ -15,7 +15,7 @@ import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { type LogPart, readLog } from '@gateway/store/events/read-log';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import type { EventFilter } from '@gateway/store/events/render-events';
-import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { readArrival, recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, expireSend, recordResults, recordResultsOfSends } from '@gateway/store/sends/change-send';
 import { keysOfSend } from '@gateway/store/sends/keys-of-send';
@@ -228,6 +228,24 @@ describe('the events of a workspace', () => {
     const numbers = ['123456789012345@lid'];
     await addOptOuts(space.store, 'main', { numbers, source: 'reply', atMs: 1_000 });
     expect((await told()).map(({ data }) => data.phones)).to.deep.equal([numbers]);
+  });
+
+  it('have no earlier time than what was written before them, where another process with another clock takes them', async () => {
+    const nowMs = Date.now();
+    const write = (platformId: string, aheadMs: number) =>
+      recordReceived(space.store, ownership, {
+        message: { platformId, jid: 'j', phone: PEOPLE[0]!, text: 'hello' },
+        nowMs: nowMs + aheadMs,
+      });
+    await write('3A01', 0);
+    await write('3A02', -400);
+    await write('3A03', 100);
+    // Its clock is no better than that of the first.
+    await write('3A04', -10_000);
+    const events = await told();
+    expect(events.map(({ timestamp }) => Date.parse(timestamp) - nowMs)).to.deep.equal([0, 0, 100, -10_000]);
+    const arrivals = ['3A01', '3A02'].map((id) => readArrival(space.store, address, id));
+    expect(await Promise.all(arrivals), 'as it is looked for').to.deep.equal([nowMs, nowMs]);
   });
 
   it('tell what was written first under an id, whatever else comes under it, and each id apart', async () => {
