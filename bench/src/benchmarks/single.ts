@@ -1,7 +1,7 @@
 import { RATE_LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, queuePrefix } from '@gateway/contracts/redis-keys';
 import { sleep } from '@gateway/runtime/clock';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { makeNumbers } from '@gateway/testkit/phones';
 import type { Benchmark } from '../support/benchmark.js';
 import { countCommands } from '../support/count-commands.js';

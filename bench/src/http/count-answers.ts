@@ -1,4 +1,4 @@
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { Pool } from 'undici';
 import type { Stage } from '../support/stage.js';
 

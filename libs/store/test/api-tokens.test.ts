@@ -7,7 +7,7 @@ import {
   recordTokenUse,
   revokeApiToken,
   rotateApiToken,
-} from '@gateway/store/workspace/api-tokens';
+} from '@gateway/store/workspace/tokens/api-tokens';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

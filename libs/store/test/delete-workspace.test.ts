@@ -22,10 +22,15 @@ import { inboundSharesOf } from '@gateway/store/inbound/inbound-shares';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
-import { createApiToken, createPassingToken, createProof, findApiToken } from '@gateway/store/workspace/api-tokens';
 import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import {
+  createApiToken,
+  createPassingToken,
+  createProof,
+  findApiToken,
+} from '@gateway/store/workspace/tokens/api-tokens';
 import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import { createWorkspace, hasWorkspace } from '@gateway/store/workspace/workspaces';
 import { takeDevice } from '@gateway/testkit/ownership';

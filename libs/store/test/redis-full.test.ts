@@ -61,10 +61,15 @@ import { readSend } from '@gateway/store/sends/read-send';
 import { SharedSurvey } from '@gateway/store/survey/shared-survey';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { createWebhook } from '@gateway/store/webhooks/webhooks';
-import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { addOptOuts, findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
+import {
+  createApiToken,
+  recordTokenUse,
+  revokeApiToken,
+  setApiTokenScopes,
+} from '@gateway/store/workspace/tokens/api-tokens';
 import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';

@@ -2,12 +2,12 @@ import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
 import { tokenIndexKey, tokenIndexPartKey } from '@gateway/contracts/redis-keys';
 import { putBlob } from '@gateway/store/blobs/blobs';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import {
   findWorkspaceOfToken,
   findWorkspacesOfTokens,
   forgetWorkspacesOfTokens,
-} from '@gateway/store/workspace/token-index';
+} from '@gateway/store/workspace/tokens/token-index';
 import { createWorkspace, hasWorkspace, listWorkspaces } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

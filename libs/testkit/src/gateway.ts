@@ -8,7 +8,7 @@ import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { hasSender } from '@gateway/store/fleet/members';
 import { readSend } from '@gateway/store/sends/read-send';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually, PATIENCE_MS } from './eventually.js';
 import { ServiceProcess } from './processes/service-process.js';
 import type { RedisSpace } from './redis-space.js';

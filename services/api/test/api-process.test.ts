@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { readContent } from '@gateway/store/sends/read-send';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

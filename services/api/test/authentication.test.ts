@@ -1,4 +1,4 @@
-import { findApiToken, revokeApiToken } from '@gateway/store/workspace/api-tokens';
+import { findApiToken, revokeApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { type Answer, BASE, startTestApi } from './support/test-api.js';

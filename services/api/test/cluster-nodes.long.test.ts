@@ -7,7 +7,7 @@ import {
   workspacesKey,
 } from '@gateway/contracts/redis-keys';
 import { masterNodes, masterOfKey } from '@gateway/runtime/redis/redis-nodes';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { askServer } from '@gateway/testkit/redis-servers/ask-server';

@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { readDeviceState, requestUnlink } from '@gateway/store/devices/device-state';
 import { notePasskeyDemand } from '@gateway/store/devices/incidents/note-passkey-demand';
-import { revokeApiToken } from '@gateway/store/workspace/api-tokens';
+import { revokeApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

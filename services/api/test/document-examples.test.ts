@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { launcherConfig } from '@gateway/scripts/config';
 import { ROOT } from '@gateway/scripts/paths';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { readDeliveries, readFileOnPhone } from '@gateway/testkit/phones';

@@ -2,7 +2,7 @@ import { makeMediaId } from '@gateway/contracts/content/media-id';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { expect } from 'chai';
 import { exchange } from './support/raw-request.js';
 import { BASE } from './support/test-api.js';

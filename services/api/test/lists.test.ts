@@ -1,7 +1,7 @@
 import { defer } from '@gateway/runtime/deferred';
 import { setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { addSender, linkDevice } from './support/device-owner.js';

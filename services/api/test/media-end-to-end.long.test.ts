@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { makeMediaId } from '@gateway/contracts/content/media-id';
 import { readInbound } from '@gateway/store/inbound/received-messages';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';

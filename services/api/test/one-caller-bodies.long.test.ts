@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { LIMITS } from '@gateway/contracts/limits';
 import { readBlob } from '@gateway/store/blobs/blobs';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import {
   ENDLESS_ANSWERS,
   type EndlessAnswer,

@@ -1,4 +1,4 @@
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { useAttackedApi } from './support/attacks/attacked-api.js';

@@ -2,7 +2,7 @@ import { ensureDevice } from '@gateway/store/devices/devices';
 import { openEvents } from '@gateway/store/events/open-events';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { takeDevice } from '@gateway/testkit/ownership';

@@ -1,7 +1,7 @@
 import { otpText } from '@gateway/contracts/content/otp-text';
 import { RATE_LIMITS } from '@gateway/contracts/limits';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';

@@ -1,8 +1,8 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { askAndWait } from '@gateway/store/devices/questions/ask-and-wait';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { forgetPerson } from '@gateway/store/workspace/people';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';

@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '@gateway/api/endpoints';
 import { API_TOKEN_SCOPES, type ApiTokenScope } from '@gateway/contracts/api-token';
-import { createApiToken, rotateApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
+import { createApiToken, rotateApiToken, setApiTokenScopes } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { DEFAULT, linkDevice } from './support/device-owner.js';

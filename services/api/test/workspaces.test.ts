@@ -3,7 +3,7 @@ import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import { DEFAULT_WORKSPACE, type Workspace } from '@gateway/contracts/ids';
 import { parseNetworks } from '@gateway/egress/address-rules';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { makePdf } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 import { answerContacts } from './support/answer-contacts.js';

@@ -3,7 +3,7 @@ import { takeOneTimeLink } from '@gateway/store/console/one-time-links';
 import { findUser } from '@gateway/store/console/users';
 import { readDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
-import { findApiToken } from '@gateway/store/workspace/api-tokens';
+import { findApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -1,7 +1,7 @@
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
-import { createApiToken, findApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken, findApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { createWorkspace, hasWorkspace } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -1,5 +1,5 @@
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { expect } from 'chai';
 import { ACCOUNT, linkDevice } from '../../api/test/support/device-owner.js';
 import { useTestApi } from '../../api/test/support/use-test-api.js';

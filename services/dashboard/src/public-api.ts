@@ -4,7 +4,7 @@ import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import type { Clock } from '@gateway/runtime/clock';
 import { GatewayError, toError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
-import { createPassingToken } from '@gateway/store/workspace/api-tokens';
+import { createPassingToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { ConsoleError } from './http/console-error.js';
 
 interface PublicApiDeps {

@@ -8,7 +8,7 @@ import { Heartbeat, type Stream } from '@gateway/dashboard/live/heartbeat';
 import type { Topic } from '@gateway/dashboard/live/topic';
 import { sleep } from '@gateway/runtime/clock';
 import { requestLink } from '@gateway/store/devices/device-state';
-import { findApiToken, recordTokenUse } from '@gateway/store/workspace/api-tokens';
+import { findApiToken, recordTokenUse } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { ACCOUNT, type DeviceOwner, ownDevice } from '../../api/test/support/device-owner.js';

@@ -1,5 +1,5 @@
 import { OverviewReader } from '@gateway/dashboard/views/overview';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { expect } from 'chai';
 import { linkDevice } from '../../api/test/support/device-owner.js';
 import { startTestApi } from '../../api/test/support/test-api.js';

@@ -2,7 +2,7 @@ import { tokenIndexKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { listAudit } from '@gateway/store/console/audit';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { beatHeart } from '@gateway/store/fleet/members';
-import { createPassingToken, findApiToken } from '@gateway/store/workspace/api-tokens';
+import { createPassingToken, findApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -8,7 +8,7 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';

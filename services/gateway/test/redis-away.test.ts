@@ -1,5 +1,5 @@
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';

@@ -1,5 +1,5 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { askServer } from '@gateway/testkit/redis-servers/ask-server';

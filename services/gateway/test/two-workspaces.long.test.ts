@@ -1,6 +1,6 @@
 import { partsOfWorkspace } from '@gateway/contracts/keys-of-workspace';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { codeAfter } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';

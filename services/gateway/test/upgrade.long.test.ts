@@ -3,7 +3,7 @@ import { sendKeys } from '@gateway/contracts/redis-keys';
 import { READ_VERSIONS, RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { setPace } from '@gateway/store/devices/devices';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { accountForEvents } from '@gateway/testkit/chaos/events/account-for-events';
 import { readToBeTold } from '@gateway/testkit/chaos/events/audience';
 import { Receiver } from '@gateway/testkit/chaos/events/receiver';

@@ -11,7 +11,7 @@ import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import { outboxOf } from '../events/outbox-of.js';
 import type { Ownership } from '../fleet/ownership.js';
-import { requireProof } from '../workspace/api-tokens.js';
+import { requireProof } from '../workspace/tokens/api-tokens.js';
 import { ensureDevice, readAccountEpoch } from './devices.js';
 import { toRestriction } from './incidents/restrictions.js';
 

@@ -9,7 +9,7 @@ import { entriesOf, removeEntries } from '../core/shared-entries.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { readDeviceState, requestUnlink } from '../devices/device-state.js';
 import { listAllDevices } from '../devices/devices.js';
-import { forgetWorkspacesOfTokens } from './token-index.js';
+import { forgetWorkspacesOfTokens } from './tokens/token-index.js';
 import { isOfQueue, isWakeUpOf, removeJobEvents, removeWakeUp } from './wake-ups.js';
 
 /** What became of a workspace. */

@@ -2,7 +2,7 @@ import { LOG_START, type LogPlace, parseCursor } from '@gateway/contracts/events
 import { EVENT_TYPES } from '@gateway/contracts/events/events';
 import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog, noteReading } from '@gateway/store/events/read-log';
-import type { ApiToken } from '@gateway/store/workspace/api-tokens';
+import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';

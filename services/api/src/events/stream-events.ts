@@ -4,7 +4,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
 import { noteReading } from '@gateway/store/events/read-log';
 import type { EventPage } from '@gateway/store/events/reading/read-events';
-import { findApiToken, isUsable } from '@gateway/store/workspace/api-tokens';
+import { findApiToken, isUsable } from '@gateway/store/workspace/tokens/api-tokens';
 import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Call, Endpoint } from '../http/endpoint.js';

@@ -6,7 +6,7 @@ import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import type { RateLimitBucket } from '@gateway/contracts/limits';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { DeviceState } from '@gateway/store/devices/device-state';
-import type { ApiToken } from '@gateway/store/workspace/api-tokens';
+import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import type { ObjectSchema } from 'joi';
 import type { ApiDeps } from '../api-deps.js';
 import type { BodyAccount } from './body/body-budget.js';

@@ -2,8 +2,8 @@ import type { Workspace } from '@gateway/contracts/ids';
 import { type Clock, sleep } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
-import { type ApiToken, findApiToken, isUsable } from '@gateway/store/workspace/api-tokens';
-import { findWorkspaceOfToken, findWorkspacesOfTokens } from '@gateway/store/workspace/token-index';
+import { type ApiToken, findApiToken, isUsable } from '@gateway/store/workspace/tokens/api-tokens';
+import { findWorkspaceOfToken, findWorkspacesOfTokens } from '@gateway/store/workspace/tokens/token-index';
 
 /** How long a revoked token may go on working: callers that ask often are read once in this time. */
 const KNOWN_FOR_MS = 1_000;

@@ -1,7 +1,7 @@
 import { ApiError } from '@gateway/runtime/errors';
 import { StartSlices } from '@gateway/runtime/http/start-slices';
 import type { DeviceState } from '@gateway/store/devices/device-state';
-import type { ApiToken } from '@gateway/store/workspace/api-tokens';
+import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import type { Response } from 'express';
 import type { BodyAccount, BodyBudget } from './body/body-budget.js';
 

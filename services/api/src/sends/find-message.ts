@@ -3,7 +3,7 @@ import { ApiError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
 import { findDeviceByShortId } from '@gateway/store/devices/devices';
 import { readSend, type SendRecord } from '@gateway/store/sends/read-send';
-import type { ApiToken } from '@gateway/store/workspace/api-tokens';
+import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 
 export interface FoundMessage {
   address: DeviceAddress;

@@ -7,7 +7,7 @@ import { ApiError } from '@gateway/runtime/errors';
 import { type Device, readDevice, readIdKey } from '@gateway/store/devices/devices';
 import { readReceivedUnder } from '@gateway/store/inbound/received-messages';
 import { readRecipients, readSend, readSendByTag, type SendRecord } from '@gateway/store/sends/read-send';
-import type { ApiToken } from '@gateway/store/workspace/api-tokens';
+import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import type { ApiDeps } from '../api-deps.js';
 import { maySee } from './find-message.js';
 

@@ -24,7 +24,7 @@ import { createStore, type Store } from '@gateway/store/core/store';
 import { EventBells } from '@gateway/store/events/event-bells';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { takeBacklog } from '@gateway/store/limits/take-backlog';
-import { type ApiToken, createApiToken, type NewToken } from '@gateway/store/workspace/api-tokens';
+import { type ApiToken, createApiToken, type NewToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { type RedisSpace, searchAllNodes } from '@gateway/testkit/redis-space';
 
 import { checkAnswer } from './openapi-check.js';

@@ -13,7 +13,7 @@ import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { removeDevice } from '@gateway/store/devices/removing/remove-device';
 import { hasSender } from '@gateway/store/fleet/members';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
-import { createProof } from '@gateway/store/workspace/api-tokens';
+import { createProof } from '@gateway/store/workspace/tokens/api-tokens';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';

@@ -10,7 +10,7 @@ import { ensureDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { createProof, requireProof } from '@gateway/store/workspace/api-tokens';
+import { createProof, requireProof } from '@gateway/store/workspace/tokens/api-tokens';
 import type { CliContext } from '../cli-context.js';
 import { type AuthFolder, readAuthFolder } from './auth-folder.js';
 import { withDevice } from './take-device.js';

@@ -9,8 +9,8 @@ import {
   revokeApiToken,
   rotateApiToken,
   setApiTokenScopes,
-} from '@gateway/store/workspace/api-tokens';
-import { findWorkspaceOfToken } from '@gateway/store/workspace/token-index';
+} from '@gateway/store/workspace/tokens/api-tokens';
+import { findWorkspaceOfToken } from '@gateway/store/workspace/tokens/token-index';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { type Output, type Row, showTime } from '../output.js';

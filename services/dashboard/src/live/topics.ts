@@ -7,7 +7,7 @@ import type { Doorbell } from '@gateway/contracts/doorbell';
 import { isDeviceId, parseMessageId } from '@gateway/contracts/ids';
 import { listDevices } from '@gateway/store/devices/devices';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
-import { findApiToken } from '@gateway/store/workspace/api-tokens';
+import { findApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { type CommonDeps, readCommon, readDeviceView, showTo } from '../views/device-view.js';
 import type { OverviewReader } from '../views/overview.js';
 import { findSend, readSendView, summarizeWithWords, withoutWords } from '../views/send-view.js';

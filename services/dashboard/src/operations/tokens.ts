@@ -1,6 +1,6 @@
 import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES } from '@gateway/contracts/api-token';
 import { isDeviceId } from '@gateway/contracts/ids';
-import { createApiToken, listApiTokens, revokeApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken, listApiTokens, revokeApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import Joi from 'joi';
 import { ConsoleError } from '../http/console-error.js';
 import { operation } from '../http/operation.js';

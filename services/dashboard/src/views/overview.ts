@@ -5,7 +5,7 @@ import type { Store } from '@gateway/store/core/store';
 import { findOverdue, type OverdueSends } from '@gateway/store/sends/listing/find-overdue';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { type Activity, type FinishedHours, readActivity } from '@gateway/store/sends/listing/read-activity';
-import { listApiTokens } from '@gateway/store/workspace/api-tokens';
+import { listApiTokens } from '@gateway/store/workspace/tokens/api-tokens';
 
 const MINUTE_MS = 60_000;
 /** A promise is a reckoning: a send that is a minute late is none to look after. */

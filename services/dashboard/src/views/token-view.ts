@@ -1,5 +1,5 @@
 import type { TokenView } from '@gateway/contracts/console/views';
-import { type ApiToken, isUsable } from '@gateway/store/workspace/api-tokens';
+import { type ApiToken, isUsable } from '@gateway/store/workspace/tokens/api-tokens';
 
 export function describeToken(token: ApiToken, nowMs: number): TokenView {
   const { hash: _hash, owner: _owner, ...rest } = token;

@@ -2,7 +2,7 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { readIdKey, renameDevice } from '@gateway/store/devices/devices';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { linkDevice } from '../../../api/test/support/device-owner.js';

@@ -1,5 +1,5 @@
 import { listSends } from '@gateway/store/sends/listing/list-sends';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

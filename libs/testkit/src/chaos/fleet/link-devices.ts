@@ -2,7 +2,7 @@ import { sleep } from '@gateway/runtime/clock';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import PQueue from 'p-queue';
 import { codeAfter } from '../../gateway.js';
 import { scanCodes } from '../../scan-codes.js';

@@ -1,6 +1,6 @@
 import { matchesHash, parseApiToken } from '@gateway/contracts/api-token';
 import { toError } from '@gateway/runtime/errors';
-import { type ApiToken, isUsable, recordTokenUse } from '@gateway/store/workspace/api-tokens';
+import { type ApiToken, isUsable, recordTokenUse } from '@gateway/store/workspace/tokens/api-tokens';
 import type { Request, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import { invalidToken, type KnownTokens } from '../known-tokens.js';

@@ -1,5 +1,5 @@
 import { ApiError } from '@gateway/runtime/errors';
-import type { ApiToken } from '@gateway/store/workspace/api-tokens';
+import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import type { Endpoint } from '../endpoint.js';
 import { localsOf } from '../request-locals.js';
 import type { Step } from './step.js';

@@ -2,7 +2,7 @@ import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { recordAudit } from '@gateway/store/console/audit';
 import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
-import type { ApiToken } from '@gateway/store/workspace/api-tokens';
+import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import type { Request, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import type { DeviceStates } from '../../devices/device-states.js';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { type MemoryBound, makeMemoryBound } from '@gateway/testkit/attacks/memory-bound';
 import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

@@ -6,7 +6,7 @@ import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
 import { setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { readDevice, renameDevice, setPace } from '@gateway/store/devices/devices';
 import { removeDevice as removeFromStore } from '@gateway/store/devices/removing/remove-device';
-import { createProof } from '@gateway/store/workspace/api-tokens';
+import { createProof } from '@gateway/store/workspace/tokens/api-tokens';
 import Joi from 'joi';
 import type { DashboardDeps } from '../../dashboard-deps.js';
 import { ConsoleError } from '../../http/console-error.js';

@@ -4,10 +4,10 @@ import { isPermanent } from '@gateway/contracts/keys-of-workspace';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deletedWorkspacesKey, passingTokensKey, workspaceKeys, workspacesKey } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
-import { defineScript, number } from '../core/scripts/define-script.js';
-import { isOne } from '../core/scripts/replies.js';
-import { type Store, writeAlways } from '../core/store.js';
-import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
+import { defineScript, number } from '../../core/scripts/define-script.js';
+import { isOne } from '../../core/scripts/replies.js';
+import { type Store, writeAlways } from '../../core/store.js';
+import { WorkspaceGoneError } from '../../core/workspace-gone-error.js';
 import { forgetWorkspacesOfTokens, noteWorkspaceOfToken } from './token-index.js';
 
 const recordUse = defineScript({

@@ -1,6 +1,6 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { tokenIndexKey, tokenIndexPartKey } from '@gateway/contracts/redis-keys';
-import { type Store, writeAlways } from '../core/store.js';
+import { type Store, writeAlways } from '../../core/store.js';
 
 /**
  * The workspace of each token, which never changes. It is kept twice: whole in one key, which answers for many tokens at once, and in
