@@ -1,5 +1,7 @@
+import { BASE32 } from '@gateway/contracts/base32';
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
 import { tokenIndexKey, tokenIndexPartKey } from '@gateway/contracts/redis-keys';
+import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { putBlob } from '@gateway/store/blobs/blobs';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
@@ -55,7 +57,7 @@ describe('workspaces in the store', () => {
       ['shop', 'other'].map((name) => createApiToken(space.store, name, { name })),
     );
     const keyIds = [shop!.token.keyId, 'unknown', other!.token.keyId];
-    expect(await findWorkspacesOfTokens(space.store, keyIds)).to.deep.equal(['shop', undefined, 'other']);
+    expect(await Promise.all(findWorkspacesOfTokens(space.store, keyIds))).to.deep.equal(['shop', undefined, 'other']);
     expect(shop!.token.workspace).to.equal('shop');
   });
 
@@ -65,13 +67,30 @@ describe('workspaces in the store', () => {
       await createApiToken(store, 'shop', { name: 'new' }),
       await createApiToken(store, 'shop', { name: 'old' }),
     ];
-    await store.redis.del(tokenIndexPartKey(store.space, old.keyId));
+    await store.redis.hdel(tokenIndexPartKey(store.space, old.keyId), old.keyId);
     expect(await findWorkspaceOfToken(store, old.keyId)).to.equal('shop');
     // Answers to every command with an error.
     await store.redis.del(tokenIndexKey(store.space));
     await store.redis.set(tokenIndexKey(store.space), 'away');
     for (const { keyId } of [token, old]) expect(await findWorkspaceOfToken(store, keyId)).to.equal('shop');
-    expect(await findWorkspacesOfTokens(store, [token.keyId, 'unknown'])).to.deep.equal(['shop', undefined]);
+    // Of many, only where it may be the node of this key alone that is away.
+    const many = await Promise.allSettled(findWorkspacesOfTokens(store, [token.keyId, 'unknown', old.keyId]));
+    const [isThere, isNot] = isCluster(store.redis) ? ['shop', undefined] : ['away', 'away'];
+    const answers = many.map((each) => (each.status === 'fulfilled' ? each.value : 'away'));
+    expect(answers).to.deep.equal([isThere, isNot, isThere]);
+  });
+
+  it('are found where a part is away, which neither keeps a token from being made nor one that is there from its caller', async () => {
+    const { store } = space;
+    const away = async (keyId: string) => {
+      await store.redis.del(tokenIndexPartKey(store.space, keyId));
+      await store.redis.set(tokenIndexPartKey(store.space, keyId), 'away');
+    };
+    for (const first of BASE32) await away(first);
+    const { token } = await createApiToken(store, 'shop', { name: 'new' });
+    expect(await findWorkspaceOfToken(store, token.keyId)).to.equal('shop');
+    const failure = await findWorkspaceOfToken(store, '0unknown').catch(String);
+    expect(failure, 'whether there is one').to.include('WRONGTYPE');
   });
 
   it('leave nothing of a token behind that is deleted while a process brings it into its part', async () => {

@@ -10,7 +10,7 @@ const EXACT_TO_MS = 3;
 
 /**
  * The processes of an installation share the time of their Redis: one whose own clock is minutes off neither lets messages
- * expire early nor keeps them too long. It is set again only where it is surely wrong, so that what is written later does not seem to be
+ * expire early nor keeps them too long. It is set again only where, and as far as, it is surely wrong, so that what is written later does not seem to be
  * earlier. Resolves when the time is known; returns a function that stops it.
  */
 export async function followRedisTime(
@@ -28,13 +28,18 @@ export async function followRedisTime(
   }
   const again = async () => {
     const { aheadMs, roundTripMs } = await compareClocks(redis);
-    // Redis was asked for its time at some moment of the round trip.
-    const isWrong = Math.abs(aheadMs - clockAheadMs()) > roundTripMs / 2 + EXACT_TO_MS;
-    if (isWrong && roundTripMs <= MAX_ROUND_TRIP_MS) setClockAhead(aheadMs);
+    if (isStopped || roundTripMs > MAX_ROUND_TRIP_MS) return;
+    // Redis looked at its clock at some moment of the round trip.
+    const exactToMs = roundTripMs / 2 + EXACT_TO_MS;
+    setClockAhead(Math.min(Math.max(clockAheadMs(), aheadMs - exactToMs), aheadMs + exactToMs));
   };
+  let isStopped = false;
   // While Redis is unreachable the last known offset is good enough.
   const timer = setInterval(() => void again().catch(() => {}), askEveryMs).unref();
-  return () => clearInterval(timer);
+  return () => {
+    isStopped = true;
+    clearInterval(timer);
+  };
 }
 
 /** How far the clock of this machine is ahead of that of Redis, and how long the question took. */

@@ -20,7 +20,7 @@ export function invalidToken(cause?: Error): ApiError {
 
 interface Question {
   keyIds: string[];
-  answer: Promise<(Workspace | undefined)[]>;
+  answer: Promise<{ found: readonly Promise<Workspace | undefined>[] }>;
 }
 
 /** The records of tokens that were used: believed for a second. Unknown ones are never remembered. */
@@ -83,14 +83,14 @@ export class KnownTokens {
     this.#question ??= this.#collect();
     const { keyIds, answer } = this.#question;
     const place = keyIds.push(keyId) - 1;
-    return (await answer)[place];
+    return (await answer).found[place];
   }
 
   #collect(): Question {
     const keyIds: string[] = [];
     const answer = sleep(COLLECT_MS).then(() => {
       this.#question = undefined;
-      return findWorkspacesOfTokens(this.#deps.store, keyIds);
+      return { found: findWorkspacesOfTokens(this.#deps.store, keyIds) };
     });
     return { keyIds, answer };
   }

@@ -3,7 +3,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { Shares } from '@gateway/runtime/bytes/shares';
 import { type Clock, inTime, sleep } from '@gateway/runtime/clock';
-import { defer } from '@gateway/runtime/deferred';
+import { type Deferred, defer } from '@gateway/runtime/deferred';
 import { ApiError, GatewayError } from '@gateway/runtime/errors';
 import type { Capacity, Room } from '@gateway/store/core/capacity';
 import { type BacklogUse, TAKEN_PART_MS } from '@gateway/store/limits/take-backlog';
@@ -38,8 +38,8 @@ interface Taken {
   address: DeviceAddress;
   messages: number;
   isWritten: boolean;
-  /** Whatever came of it. */
-  written: Promise<void>;
+  /** Resolves when it is, or will not be. */
+  over: Deferred<void>;
 }
 
 /** What a send is, as far as its room goes. One-time passwords are `urgent`. */
@@ -58,8 +58,8 @@ export class RedisHeadroom {
   readonly #takeBacklog: (use: BacklogUse) => Promise<boolean>;
   #asked: Promise<Capacity> | undefined;
   #askedAtMs = 0;
-  /** A second answer, before its time. */
-  #again: Promise<Capacity> | undefined;
+  /** A second answer, before its time, for a workspace. */
+  readonly #again = new Map<Workspace, Promise<Capacity>>();
   #known: Capacity | undefined;
   /** Of which moment, by the clock of all processes. */
   #knownAtMs = 0;
@@ -107,9 +107,10 @@ export class RedisHeadroom {
     write: (freeMessages: number) => Promise<T>,
   ): Promise<T> {
     const asked = { use, messages, address };
-    const reserved = (await this.#reserve(asked)) ?? (await this.#askAgain().then(() => this.#reserve(asked)));
+    const reserved =
+      (await this.#reserve(asked)) ?? (await this.#askAgain(address.workspace).then(() => this.#reserve(asked)));
     if (!reserved) throw noRoom();
-    const { taken, freeMessages, end } = reserved;
+    const { taken, freeMessages } = reserved;
     try {
       return await write(freeMessages);
     } catch (thrown) {
@@ -117,7 +118,7 @@ export class RedisHeadroom {
       throw thrown;
     } finally {
       taken.isWritten = true;
-      end();
+      taken.over.resolve();
     }
   }
 
@@ -136,12 +137,11 @@ export class RedisHeadroom {
     const most = capacity.backlogLimits?.get(workspace);
     const isBounded = most !== undefined && use !== 'urgent';
     if (isBounded && this.#promised(capacity, workspace) + messages > most) throw noRoom();
-    const { promise: written, resolve: end } = defer<void>();
-    const taken: Taken = { address, messages, isWritten: false, written };
+    const taken: Taken = { address, messages, isWritten: false, over: defer() };
     this.#taken.add(taken);
     this.#count(address, messages);
     const isFree = !isBounded || (await this.#takeOfWorkspace(taken, most));
-    return isFree ? { taken, freeMessages: Math.ceil(free), end } : undefined;
+    return isFree ? { taken, freeMessages: Math.ceil(free) } : undefined;
   }
 
   /** What other processes have taken since each of them looked counts, too. */
@@ -168,11 +168,17 @@ export class RedisHeadroom {
    * What others wrote while this one asked counts twice: it asks once more before it refuses, when its own is written, too. What waits for
    * that is not counted: there may be room for less.
    */
-  #askAgain(): Promise<unknown> {
-    this.#again ??= sleep(TAKEN_PART_MS)
-      .then(() => inTime(Promise.all([...this.#taken].map(({ written }) => written)), FRESH_MS))
-      .then(() => this.#ask());
-    return this.#again;
+  #askAgain(workspace: Workspace): Promise<unknown> {
+    const asked = this.#again.get(workspace) ?? this.#askWhenWritten(workspace);
+    this.#again.set(workspace, asked);
+    return asked;
+  }
+
+  async #askWhenWritten(workspace: Workspace): Promise<Capacity> {
+    await sleep(TAKEN_PART_MS);
+    const taken = [...this.#taken].filter(({ address }) => address.workspace === workspace);
+    await inTime(Promise.all(taken.map(({ over }) => over.promise)), FRESH_MS);
+    return this.#ask();
   }
 
   /** Bytes that the files of a workspace may take together. @param withoutLimit where Redis has no `maxmemory`. */
@@ -215,13 +221,14 @@ export class RedisHeadroom {
   #forget(taken: Taken): void {
     const { address, messages } = taken;
     if (this.#taken.delete(taken)) this.#count(address, -messages);
+    taken.over.resolve();
   }
 
   #capacity(): Promise<Capacity> {
     const nowMs = this.#clock.monotonicMs();
     if (this.#asked && nowMs - this.#askedAtMs < FRESH_MS) return this.#asked;
     this.#askedAtMs = nowMs;
-    this.#again = undefined;
+    this.#again.clear();
     return this.#ask();
   }
 

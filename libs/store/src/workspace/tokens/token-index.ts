@@ -1,37 +1,56 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { tokenIndexKey, tokenIndexPartKey } from '@gateway/contracts/redis-keys';
+import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { type Store, writeAlways } from '../../core/store.js';
 
 /**
  * The workspace of each token, which never changes. It is kept twice: whole in one key, which answers for many tokens at once, and in
- * parts, so that a node of a Cluster that is away hides only the tokens of its own.
+ * parts, so that a node of a Cluster that is away hides no token of the others: what a part lacks, the whole index has.
  */
 export async function noteWorkspaceOfToken(store: Store, keyId: string, workspace: Workspace): Promise<void> {
   await writeAlways(store, 'HSET', tokenIndexKey(store.space), keyId, workspace);
-  await writeAlways(store, 'HSET', tokenIndexPartKey(store.space, keyId), keyId, workspace);
+  await addToPart(store, keyId, workspace);
 }
 
 /** `undefined` if there is no such token. One command, and another one for what its part does not have. */
 export async function findWorkspaceOfToken(store: Store, keyId: string): Promise<Workspace | undefined> {
   const { redis, space } = store;
-  const inPart = await redis.hget(tokenIndexPartKey(space, keyId), keyId);
-  if (inPart !== null) return inPart;
+  const inPart = await redis.hget(tokenIndexPartKey(space, keyId), keyId).catch((away: Error) => away);
+  if (typeof inPart === 'string') return inPart;
   const workspace = await redis.hget(tokenIndexKey(space), keyId);
-  if (workspace === null) return undefined;
-  await addToPart(store, keyId, workspace);
-  return workspace;
+  if (workspace !== null) {
+    if (inPart === null) await addToPart(store, keyId, workspace);
+    return workspace;
+  }
+  if (inPart !== null) throw inPart;
+  return undefined;
 }
 
-/** The same of many, in one command while the node of the whole index is there. */
-export async function findWorkspacesOfTokens(
+/** The same of each of many: in one command, and while the node of the whole index is away in one for each part. */
+export function findWorkspacesOfTokens(
   store: Store,
   keyIds: readonly string[],
-): Promise<(Workspace | undefined)[]> {
+): readonly Promise<Workspace | undefined>[] {
   const { redis, space } = store;
-  const found = await redis
-    .hmget(tokenIndexKey(space), ...keyIds)
-    .catch(() => Promise.all(keyIds.map((keyId) => redis.hget(tokenIndexPartKey(space, keyId), keyId))));
-  return found.map((workspace) => workspace ?? undefined);
+  const whole = redis.hmget(tokenIndexKey(space), ...keyIds);
+  const parts = new Map<string, Promise<(string | null)[]>>();
+  const findInPart = async (keyId: string) => {
+    const part = tokenIndexPartKey(space, keyId);
+    const ofPart = keyIds.filter((each) => tokenIndexPartKey(space, each) === part);
+    const answers = parts.get(part) ?? redis.hmget(part, ...ofPart);
+    parts.set(part, answers);
+    return (await answers)[ofPart.indexOf(keyId)];
+  };
+  return keyIds.map(async (keyId, i) => {
+    const workspace = await whole.then(
+      (found) => found[i],
+      (away: Error) => {
+        if (!isCluster(redis)) throw away;
+        return findInPart(keyId);
+      },
+    );
+    return workspace ?? undefined;
+  });
 }
 
 /** Of tokens that are there no more. */
@@ -42,10 +61,14 @@ export async function forgetWorkspacesOfTokens({ redis, space }: Store, keyIds: 
   await Promise.all(keyIds.map((keyId) => redis.hdel(tokenIndexPartKey(space, keyId), keyId)));
 }
 
-/** Of a token that was made before there were parts. */
+/** Also one that was made before there were parts. Where its node is away, or takes no writes, it stays in the whole index alone. */
 async function addToPart(store: Store, keyId: string, workspace: Workspace): Promise<void> {
   const { redis, space } = store;
   const part = tokenIndexPartKey(space, keyId);
-  await writeAlways(store, 'HSET', part, keyId, workspace);
-  if ((await redis.hexists(tokenIndexKey(space), keyId)) === 0) await redis.hdel(part, keyId);
+  try {
+    await writeAlways(store, 'HSET', part, keyId, workspace);
+    if ((await redis.hexists(tokenIndexKey(space), keyId)) === 0) await redis.hdel(part, keyId);
+  } catch {
+    // Who looks for it there next tries again.
+  }
 }
