@@ -56,7 +56,7 @@ export function findWorkspacesOfTokens(
 /** Of tokens that are there no more. */
 export async function forgetWorkspacesOfTokens({ redis, space }: Store, keyIds: readonly string[]): Promise<void> {
   if (keyIds.length === 0) return;
-  // First: who adds one to its part meanwhile looks here afterwards.
+  // First: an addition to a part looks here when it is done.
   await redis.hdel(tokenIndexKey(space), ...keyIds);
   await Promise.all(keyIds.map((keyId) => redis.hdel(tokenIndexPartKey(space, keyId), keyId)));
 }
@@ -69,6 +69,6 @@ async function addToPart(store: Store, keyId: string, workspace: Workspace): Pro
     await writeAlways(store, 'HSET', part, keyId, workspace);
     if ((await redis.hexists(tokenIndexKey(space), keyId)) === 0) await redis.hdel(part, keyId);
   } catch {
-    // Who looks for it there next tries again.
+    // The next lookup tries again.
   }
 }
