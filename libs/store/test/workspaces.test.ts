@@ -1,10 +1,10 @@
 import { BASE32 } from '@gateway/contracts/base32';
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
-import { tokenIndexKey, tokenIndexPartKey } from '@gateway/contracts/redis-keys';
+import { passingTokensKey, tokenIndexKey, tokenIndexPartKey } from '@gateway/contracts/redis-keys';
 import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { putBlob } from '@gateway/store/blobs/blobs';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
+import { createApiToken, createPassingToken } from '@gateway/store/workspace/tokens/api-tokens';
 import {
   findWorkspaceOfToken,
   findWorkspacesOfTokens,
@@ -89,8 +89,13 @@ describe('workspaces in the store', () => {
     for (const first of BASE32) await away(first);
     const { token } = await createApiToken(store, 'shop', { name: 'new' });
     expect(await findWorkspaceOfToken(store, token.keyId)).to.equal('shop');
+    for (const name of ['ended', 'of the console'])
+      await createPassingToken(store, 'shop', { name, expiresAtMs: Date.now() - 1 });
     const failure = await findWorkspaceOfToken(store, '0unknown').catch(String);
     expect(failure, 'whether there is one').to.include('WRONGTYPE');
+    for (const first of BASE32) await store.redis.del(tokenIndexPartKey(store.space, first));
+    await createPassingToken(store, 'shop', { name: 'ended', expiresAtMs: Date.now() - 1 });
+    expect(await store.redis.zcard(passingTokensKey(store.space)), 'that have ended').to.equal(0);
   });
 
   it('leave nothing of a token behind that is deleted while a process brings it into its part', async () => {

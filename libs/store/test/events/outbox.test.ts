@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { LOG_START, type LogPlace } from '@gateway/contracts/events/cursor';
-import { type ChangeData, EVENT_TYPES, eventSchema, type GatewayEvent } from '@gateway/contracts/events/events';
+import { type ChangeData, EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import { parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
-import { createStore, type Store } from '@gateway/store/core/store';
-import { UnknownKeyError } from '@gateway/store/core/vault';
+import type { Store } from '@gateway/store/core/store';
 import { recordObserved } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
@@ -15,15 +13,13 @@ import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { type LogPart, readLog } from '@gateway/store/events/read-log';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import type { EventFilter } from '@gateway/store/events/render-events';
-import { readArrival, recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, expireSend, recordResults, recordResultsOfSends } from '@gateway/store/sends/change-send';
 import { keysOfSend } from '@gateway/store/sends/keys-of-send';
 import { readRecipients } from '@gateway/store/sends/read-send';
-import { addOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
-import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
-import { renderEvents } from '../support/render-events.js';
+import { readTold } from '../support/read-told.js';
 import { useOwnedDevice } from '../support/use-owned-device.js';
 
 const PEOPLE = Array.from({ length: 40 }, (_, i) => `4915112345${String(600 + i)}`);
@@ -52,18 +48,7 @@ describe('the events of a workspace', () => {
   type News = Parameters<typeof recordResults>[2]['events'];
   const record = (tag: SendTag, events: News) =>
     recordResults(space.store, ownership, { tag, nowMs: Date.now(), events });
-  async function told(filter: EventFilter = { types: ALL }, after: LogPlace = LOG_START): Promise<GatewayEvent[]> {
-    for (const full of await findFullOutboxes(space.store, 'main')) await relayOutbox(space.store, full);
-    const found = await readLog(space.store, 'main', after, { limit: 1_000 });
-    if ('oldest' in found) throw new Error('gone');
-    const { entries } = found;
-    const events = (await renderEvents(space.store, 'main', entries, filter)).map(({ event }) => event);
-    for (const event of events) {
-      const { error } = eventSchema(event.type).validate(event);
-      expect(error?.message, JSON.stringify(event)).to.equal(undefined);
-    }
-    return events;
-  }
+  const told = (filter?: EventFilter, after?: LogPlace) => readTold(space.store, filter, after);
   const diesBefore =
     (step: string): Store['run'] =>
     (name, ...rest) =>
@@ -185,81 +170,6 @@ describe('the events of a workspace', () => {
     await recordRestriction(space.store, ownership, { kind: 'new_chat_cap', sinceMs: 1 });
     for (let times = 0; times < 2; times++) await retireKeys(space.store, ownership, { quarantine: false });
     expect((await told()).map(({ type }) => type)).to.deep.equal(['device.restricted', 'device.unrestricted']);
-  });
-
-  it('tell what people write, and who opts out', async () => {
-    const message = {
-      platformId: '3A01',
-      jid: '4915112345600@s.whatsapp.net',
-      phone: PEOPLE[0]!,
-      text: 'hello',
-      name: 'Ann',
-    };
-    for (let times = 0; times < 2; times++) {
-      await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
-      await addOptOuts(space.store, 'main', { numbers: PEOPLE.slice(0, 2), source: 'reply', atMs: 1_000 });
-    }
-    for (let times = 0; times < 2; times++) await removeOptOut(space.store, 'main', PEOPLE[0]!);
-    const events = await told();
-    expect(events.map(({ type }) => type).sort()).to.deep.equal(['message.received', 'optout.added', 'optout.removed']);
-    const received = events.find(({ type }) => type === 'message.received')!;
-    expect(received.data).to.deep.include({ from: PEOPLE[0], name: 'Ann', content: { type: 'text', text: 'hello' } });
-  });
-
-  it('tell of what was written under a key that is lost, an hour later, and hold up nothing behind it', async () => {
-    const keyRings = { credentials: [], contents: [{ id: 'another', key: randomBytes(32) }] };
-    const elsewhere = createStore({ redis: redis(), space: space.store.space, keyRings });
-    const write = (platformId: string, agoMs: number, store = elsewhere) =>
-      recordReceived(store, ownership, {
-        message: { platformId, jid: 'j', phone: PEOPLE[0]!, text: 'hello' },
-        nowMs: Date.now() - agoMs,
-      });
-    await write('3A01', 3_600_000);
-    await write('3A02', 0, space.store);
-    expect((await told()).map(({ data }) => [data.platformMessageId, data.content])).to.deep.equal([
-      ['3A01', { type: 'text', text: null }],
-      ['3A02', { type: 'text', text: 'hello' }],
-    ]);
-    await write('3A03', 60_000);
-    expect(await told().catch((thrown: unknown) => thrown)).to.be.instanceOf(UnknownKeyError);
-  });
-
-  it('name people without a number by their hidden identifier', async () => {
-    const numbers = ['123456789012345@lid'];
-    await addOptOuts(space.store, 'main', { numbers, source: 'reply', atMs: 1_000 });
-    expect((await told()).map(({ data }) => data.phones)).to.deep.equal([numbers]);
-  });
-
-  it('have no earlier time than what was written before them, where another process with another clock takes them', async () => {
-    const nowMs = Date.now();
-    const write = (platformId: string, aheadMs: number) =>
-      recordReceived(space.store, ownership, {
-        message: { platformId, jid: 'j', phone: PEOPLE[0]!, text: 'hello' },
-        nowMs: nowMs + aheadMs,
-      });
-    await write('3A01', 0);
-    await write('3A02', -400);
-    await write('3A03', 100);
-    // Its clock is no better than that of the first.
-    await write('3A04', -10_000);
-    const events = await told();
-    expect(events.map(({ timestamp }) => Date.parse(timestamp) - nowMs)).to.deep.equal([0, 0, 100, -10_000]);
-    const arrivals = ['3A01', '3A02'].map((id) => readArrival(space.store, address, id));
-    expect(await Promise.all(arrivals), 'as it is looked for').to.deep.equal([nowMs, nowMs]);
-  });
-
-  it('tell what was written first under an id, whatever else comes under it, and each id apart', async () => {
-    const write = (platformId: string, text: string) =>
-      recordReceived(space.store, ownership, {
-        message: { platformId, jid: 'j', phone: PEOPLE[0]!, text },
-        nowMs: Date.now(),
-      });
-    await write('A-B', 'first');
-    await write('A-B', 'second');
-    await write('A.B', 'third');
-    const events = await told({ devices: [address.device] });
-    expect(events.map(({ data }) => (data.content as { text: string }).text)).to.deep.equal(['first', 'third']);
-    expect(new Set(events.map(({ id }) => id)).size).to.equal(2);
   });
 
   it('are read in parts that do not hang on how many changes an entry has', async () => {
