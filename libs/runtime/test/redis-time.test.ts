@@ -10,9 +10,11 @@ describe('the time of Redis', () => {
   const redis = {
     async time(): Promise<[number, number]> {
       server.asked++;
-      if (!server.isSlowBack) await sleep(server.answersAfterMs);
+      const { answersAfterMs, isSlowBack } = server;
+      // The first answers come in no time, however busy the machine is.
+      if (answersAfterMs > 0 && !isSlowBack) await sleep(answersAfterMs);
       const nowMs = Date.now() + server.aheadMs;
-      if (server.isSlowBack) await sleep(server.answersAfterMs);
+      if (answersAfterMs > 0 && isSlowBack) await sleep(answersAfterMs);
       return [Math.floor(nowMs / 1000), (nowMs % 1000) * 1000];
     },
   };
