@@ -122,9 +122,9 @@ describe('SendProgress', () => {
   it('looks up a batch ahead of what is sent, and one batch at a time', () => {
     const send = openSend();
     expect(lookUp(send, { limit: 2 })).to.deep.equal([0, 1]);
-    send.lookingUp = true;
+    send.lookingUp = 1;
     expect(lookUp(send, { limit: 2 })).to.deep.equal([]);
-    send.lookingUp = false;
+    send.lookingUp = 0;
     send.addReady([0, 1]);
     expect(lookUp(send, { limit: 2 }), 'enough are ready').to.deep.equal([]);
     takeReady(send);
@@ -133,6 +133,21 @@ describe('SendProgress', () => {
     send.putBack([2]);
     takeReady(send);
     expect(lookUp(send, { limit: 2 })).to.deep.equal([2]);
+  });
+
+  it('has the next batch looked up beside the one before where so many are enough', () => {
+    const send = openSend();
+    const lookUpNext = () => send.takeForLookUp(1, 0, { enough: 2 }).map(({ index }) => index);
+    for (const index of [0, 1]) {
+      expect(lookUpNext()).to.deep.equal([index]);
+      send.lookingUp += 1;
+    }
+    expect(lookUpNext()).to.deep.equal([]);
+    send.addReady([0]);
+    send.lookingUp -= 1;
+    expect(lookUpNext(), 'one is ready, and one being looked up').to.deep.equal([]);
+    takeReady(send);
+    expect(lookUpNext()).to.deep.equal([2]);
   });
 
   it('first retries recipients whose outcome is unknown', () => {

@@ -69,24 +69,25 @@ export class SendPreparation {
       const batch = send.takeForLookUp(limit, this.deps.clock.nowMs(), { enough });
       if (batch.length === 0) continue;
       this.lookedUp += batch.length;
-      send.lookingUp = true;
+      send.lookingUp += batch.length;
       void this.lookUp(session, send, batch)
         .catch((error: unknown) => this.deps.onFailed(toError(error)))
         .finally(() => {
           this.lookedUp -= batch.length;
-          send.lookingUp = false;
+          send.lookingUp -= batch.length;
           this.deps.onPrepared(send);
         });
     }
   }
 
   /**
-   * Without a pace the next batch is looked up while the one before is sent: on a network that is far away one takes as long as the
-   * other. Under a slow one no more than a minute's worth, and half of that later: an answer should be fresh when it is used.
+   * Without a pace two batches are ready or looked up at a time: on a network that is far away the answers to the next one are on
+   * their way while sessions of the one before are made, and messages sent. Under a slow one no more than a minute's worth, and half
+   * of that later: an answer should be fresh when it is used.
    */
   private lookUpLimits(): { limit: number; enough: number } {
     const { messagesPerMinute } = this.deps.currentPace();
-    if (messagesPerMinute === 0) return { limit: LOOK_UP_BATCH, enough: LOOK_UP_BATCH };
+    if (messagesPerMinute === 0) return { limit: LOOK_UP_BATCH, enough: 2 * LOOK_UP_BATCH };
     const limit = Math.min(LOOK_UP_BATCH, Math.ceil(messagesPerMinute));
     return { limit, enough: limit / 2 };
   }

@@ -156,7 +156,7 @@ export class ActiveSends extends PlacedSends {
   }
 
   private settleOne(send: SendProgress): void {
-    if (send.lookingUp || send.file.uploading || !this.isActive(send)) return;
+    if (send.lookingUp > 0 || send.file.uploading || !this.isActive(send)) return;
     if (send.isDone) this.end(send);
     else if (send.isHeld) this.setHeldAside(send);
   }

@@ -40,8 +40,8 @@ export class SendProgress {
   readonly tag: SendTag;
   readonly record: SendRecord;
   readonly kept: KeptContent;
-  /** A lookup of recipients of this send is under way. */
-  lookingUp = false;
+  /** Recipients whose lookup is under way. */
+  lookingUp = 0;
   readonly file: FileProgress;
   private readonly places: Places;
   private readonly suspects: Set<number>;
@@ -122,7 +122,7 @@ export class SendProgress {
 
   /** All remaining recipients wait for the end of a pause, or of a restriction. */
   get rests(): boolean {
-    if (this.lookingUp || this.file.uploading || this.places.count('inFlight') > 0) return false;
+    if (this.lookingUp > 0 || this.file.uploading || this.places.count('inFlight') > 0) return false;
     if (this.file.isLacking) return this.file.attempts > 0;
     return this.places.count('pausing') > 0 && !this.mayLookUp && this.count('ready', 'alone') === 0;
   }
@@ -143,7 +143,7 @@ export class SendProgress {
 
   /** Whether a recipient should get a message as soon as possible: not later, and not already in flight. */
   get wantsToGo(): boolean {
-    return this.lookingUp || this.mayLookUp || this.places.count('ready') > 0;
+    return this.lookingUp > 0 || this.mayLookUp || this.places.count('ready') > 0;
   }
 
   private get mayLookUp(): boolean {
@@ -182,11 +182,11 @@ export class SendProgress {
     this.places.onUnprepared = listener;
   }
 
-  /** Takes up to `limit` recipients to look up, unless `enough` are ready. */
+  /** Takes up to `limit` recipients to look up, unless `enough` are ready or will be. */
   takeForLookUp(limit: number, nowMs: number, { enough = limit / 2 } = {}): { index: number; to: string }[] {
     const due = this.places.in('pausing').filter((index) => this.retries.isDue(index, nowMs));
     this.places.move(due, 'waiting');
-    if (this.lookingUp || !this.mayLookUp || this.count('ready', 'alone') >= enough) return [];
+    if (!this.mayLookUp || this.lookingUp + this.count('ready', 'alone') >= enough) return [];
     return this.places.take(limit, 'waiting', 'lookingUp').map((index) => ({ index, to: this.numbers.of(index) }));
   }
 
