@@ -1,15 +1,18 @@
 import { RATE_LIMITS } from '@gateway/contracts/limits';
+import { deviceKeys, sessionKeyPrefix } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { Child } from '../baselines/child.js';
 import type { ExpressSendMethods } from '../baselines/express-send-main.js';
 import type { Benchmark } from '../support/benchmark.js';
 import { compare } from '../support/compare.js';
 import { cpuMsOf, redisPid } from '../support/process-usage.js';
-import { openStage } from '../support/stage.js';
+import { openStage, type Stage } from '../support/stage.js';
 import { median, medianRatio, rounded } from '../support/statistics.js';
 import { apiPort, countAnswers, MEASURE_MS, makeTokens } from './count-answers.js';
 
 const ACCOUNT = '999100000001';
+const DEVICE = { workspace: 'main', device: 'default' };
 const TOKENS = 2_000;
 const BODY = { to: '447700900123', text: 'Hello from a benchmark' };
 
@@ -20,10 +23,11 @@ export const httpSendBenchmark: Benchmark = {
   goals: [{ figure: 'ratio', atLeast: 0.5 }],
   async run(context) {
     const { lifecycle } = context;
-    const stage = await openStage(context, { decryptSample: 0 });
+    const stage = await openStage(context, { decryptSample: 0, env: { SESSION_TTL_MS: '60000' } });
     await stage.gateway.link(ACCOUNT);
-    const [sender] = stage.gateway.senders.splice(0);
-    await sender!.stop();
+    // It stays the owner of the device, and works on nothing of its queue.
+    const [sender] = stage.gateway.senders;
+    sender!.signal('SIGSTOP');
     const redis = await RedisProcess.start();
     lifecycle.add('redis of the baseline', () => redis.stop());
     const bare = new Child<ExpressSendMethods>(lifecycle, 'express-send-main');
@@ -56,6 +60,7 @@ export const httpSendBenchmark: Benchmark = {
     for (const side of [cpu, ofService, rates].flatMap((all) => Object.values(all))) side.length = 0;
     const unit = 'ms of CPU per request';
     const found = await compare(context, { ours, baseline, unit, rounds: 7 });
+    if (!(await hasOwner(stage))) throw new Error('the device has lost its owner: there was no one to wake');
     return {
       ...found,
       ...{ unit, ratio: medianRatio(cpu.baseline, cpu.ours) },
@@ -64,3 +69,9 @@ export const httpSendBenchmark: Benchmark = {
     };
   },
 };
+
+async function hasOwner({ space: { store } }: Stage): Promise<boolean> {
+  const owner = await store.redis.get(deviceKeys(store.space, DEVICE).owner);
+  const session = sessionKeyPrefix(store.space, shardOf(DEVICE)) + owner?.split(':')[0];
+  return (await store.redis.exists(session)) === 1;
+}

@@ -68,7 +68,7 @@ export const API_ERRORS = {
     status: 410,
     message: 'Events are gone',
     cause:
-      'Events behind this cursor, or of the time of this id, are not kept any more. `details` names the oldest cursor: go on from there, and read what you missed from `GET /messages`.',
+      'Events behind this cursor, or of the time of this id, are not kept any more. Go on from `oldestCursor`, and read what you missed from `GET /messages`.',
   },
   payload_too_large: {
     status: 413,

@@ -16,7 +16,7 @@ describe('ids of events', () => {
       [`evt_${device}_3A-2e-x_received`, { kind: 'received', shortDeviceId: device, receivedId: '3A.x' }],
       [`evt_${device}_1795390921000_connecting`, { kind: 'timed', place: device, atMs: 1795390921000 }],
       [`evt_${device}_1795390921000_unrestricted`, { kind: 'timed', place: device, atMs: 1795390921000 }],
-      [`evt_main_1795390921000_0123456789abcdef_added`, { kind: 'timed', place: 'main', atMs: 1795390921000 }],
+      [`evt_main_1795390921000-0_added`, { kind: 'logged', place: 'main', entry: '1795390921000-0' }],
       [`evt_main_1795390921000-3_disabled`, { kind: 'logged', place: 'main', entry: '1795390921000-3' }],
     ];
     for (const [id, parts] of told) expect(parseEventId(id), id).to.deep.equal(parts);

@@ -35,6 +35,8 @@ export interface ApiErrorOptions {
   resetInSeconds?: number;
   /** Why, for programs: `reason` in the body. Only with `passkey_required`. */
   reason?: string;
+  /** Where to go on, in the body. Only with `events_gone`. */
+  oldestCursor?: string;
   fields?: Record<string, unknown>;
   cause?: unknown;
 }
@@ -48,10 +50,11 @@ export class ApiError extends GatewayError {
   readonly headers: Record<string, string>;
   readonly resetInSeconds: number | undefined;
   readonly reason: string | undefined;
+  readonly oldestCursor: string | undefined;
 
   constructor(
     apiCode: ApiErrorCode,
-    { details, headers, resetInSeconds, reason, fields, cause }: ApiErrorOptions = {},
+    { details, headers, resetInSeconds, reason, oldestCursor, fields, cause }: ApiErrorOptions = {},
   ) {
     const { status, message } = API_ERRORS[apiCode];
     super({ code: apiCode, message, publicMessage: message, ...(fields && { fields }), cause });
@@ -61,6 +64,7 @@ export class ApiError extends GatewayError {
     this.headers = headers ?? {};
     this.resetInSeconds = resetInSeconds;
     this.reason = reason;
+    this.oldestCursor = oldestCursor;
   }
 }
 

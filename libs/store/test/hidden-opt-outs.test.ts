@@ -57,7 +57,7 @@ describe('opt-outs of people whose number is hidden', () => {
     expect(await isOut([PHONE])).to.equal(false);
   });
 
-  it('are told of the number that turns out to be theirs, once, where events are wanted', async () => {
+  it('are told of the number that turns out to be theirs, once, and as gone under the identifier, as the list has it', async () => {
     await openEvents(space.store, 'main');
     await stop({ hiddenId: HIDDEN });
     for (let times = 0; times < 2; times++) await join();
@@ -67,9 +67,19 @@ describe('opt-outs of people whose number is hidden', () => {
     await joinOptOut(space.store, 'main', { phone: NEW_PHONE, hiddenId: OTHER });
     const { entries } = (await readLog(space.store, 'main', LOG_START, { limit: 100 })) as LogPart;
     const events = await renderEvents(space.store, 'main', entries);
-    expect(events.map(({ event: { type, data } }) => [type, data])).to.deep.equal(
-      [HIDDEN, PHONE, NEW_PHONE, OTHER].map((person) => ['optout.added', { phones: [person], source: 'reply' }]),
-    );
+    const told = events.map(({ event: { type, data } }) => [type.split('.')[1], ...(data.phones as string[])]);
+    expect(told).to.deep.equal([
+      ['added', HIDDEN],
+      ['added', PHONE],
+      ['removed', HIDDEN],
+      ['added', NEW_PHONE],
+      ['added', OTHER],
+      ['removed', OTHER],
+    ]);
+    expect(events.every(({ event }) => event.data.source === 'reply')).to.equal(true);
+    const listed = new Set<string>();
+    for (const [what, person] of told) what === 'added' ? listed.add(person!) : listed.delete(person!);
+    expect([...listed].sort(), 'who keeps a list by what is told').to.deep.equal((await list()).sort());
   });
 
   it('hold for a number that turns out to be theirs, which is on the list from then on as they came', async () => {

@@ -12,25 +12,25 @@ import { expect } from 'chai';
 describe('the account of what a chaos run told', () => {
   const toBeTold: ToBeTold = {
     recipients: new Map([
-      [recipientKey('m', 0), { to: '1', status: 'read' }],
-      [recipientKey('m', 1), { to: '2', status: 'failed' }],
-      [recipientKey('o', 0), { to: '3', status: 'sent' }],
-      [recipientKey('w', 0), { to: '4', status: 'queued' }],
+      [recipientKey('m', 0), { to: '1', status: 'read', error: null }],
+      [recipientKey('m', 1), { to: '2', status: 'failed', error: 'network_463' }],
+      [recipientKey('o', 0), { to: '3', status: 'sent', error: null }],
+      [recipientKey('w', 0), { to: '4', status: 'queued', error: null }],
     ]),
     finished: new Set(['m', 'o']),
     written: [{ from: '5', platformId: '3A', text: 'hello' }],
   };
   const event = (type: string, data: object, id = `${type} ${JSON.stringify(data)}`) =>
     ({ id, type, version: 1, timestamp: '', device: 'd', data }) as GatewayEvent;
-  const row = (messageId: string, index: number, to: string, status: string) => ({
-    ...{ id: `${messageId}${index}${status}`, messageId, index, to, status },
+  const row = (messageId: string, index: number, to: string, status: string, error: string | null = null) => ({
+    ...{ id: `${messageId}${index}${status}`, messageId, index, to, status, error },
   });
   const [sent, read] = [row('m', 0, '1', 'sent'), row('m', 0, '1', 'read')];
   const ended = (messageId: string) => event('send.finished', { messageId }, `evt_${messageId}_finished`);
   const received = (platformMessageId: string, text: string) =>
     event('message.received', { platformMessageId, from: '5', content: { type: 'text', text } });
   const story = [
-    event('messages.updated', { changes: [sent, row('m', 1, '2', 'failed')] }),
+    event('messages.updated', { changes: [sent, row('m', 1, '2', 'failed', 'network_463')] }),
     event('otp.sent', row('o', 0, '3', 'sent')),
     ended('o'),
     event('message.read', read),
@@ -52,6 +52,11 @@ describe('the account of what a chaos run told', () => {
     expect(wrongIn(without(0))).to.include({ lost: 1 });
     for (const at of [1, 2, 3, 4, 5]) expect(wrongIn(without(at)), String(at)).to.include({ told: 6, lost: 1 });
     expect(wrongIn([...story, event('events.gap', { missing: null })])).to.include({ lost: 1 });
+  });
+
+  it('finds another reason than the stored one', () => {
+    const unexplained = event('messages.updated', { changes: [sent, row('m', 1, '2', 'failed')] });
+    expect(wrongIn([unexplained, ...without(0)])).to.include({ told: 7, lost: 1 });
   });
 
   it('finds what is told again, or in another order', () => {

@@ -392,6 +392,8 @@ describe('the log of a workspace, told to a webhook', () => {
     await run();
     expect(stage.events.map(({ type }) => type).sort()).to.deep.equal(['message.sent', 'message.sent', 'optout.added']);
     expect(JSON.stringify(stage.events)).not.to.include(PEOPLE[0]).and.not.to.include('447700900001');
+    const { id } = stage.events.find(({ type }) => type === 'optout.added')!;
+    expect(id, 'nothing that a number could be tried against').to.match(/^evt_main_\d+-\d+_added$/);
     stage.events = [];
     expect(await elsewhere()).to.equal('waiting');
     expect(stage.events).to.deep.equal([]);

@@ -7,9 +7,9 @@ export type EventIdParts =
   | { kind: 'change'; shortDeviceId: string; platformId: string; status: RecipientStatus }
   | { kind: 'finished'; messageId: MessageId; shortDeviceId: string }
   | { kind: 'received'; shortDeviceId: string; receivedId: string }
-  /** Of a device, its restriction, or opt-outs, at this time. `place`: the short id of the device, or the workspace. */
+  /** Of a device or its restriction, at this time. `place`: the short id of the device, or the workspace. */
   | { kind: 'timed'; place: string; atMs: number }
-  /** What the log itself tells, in this entry. */
+  /** What is in an entry of the log alone: opt-outs, an endpoint, a gap. */
   | { kind: 'logged'; place: string; entry: string };
 
 /** That of what a person wrote, whose id of a hundred bytes at the network may be escaped fourfold, with a digit behind it (received-id.ts). */
@@ -21,10 +21,8 @@ const WHAT_HAPPENED = RECIPIENT_STATUSES.filter((status) => status !== 'queued')
 const CHANGE = new RegExp(`^evt_(${SHORT})_([0-9A-F]{18})_(${WHAT_HAPPENED})$`);
 const FINISHED = /^evt_(msg_[0-9a-z]+)_finished$/;
 const RECEIVED = new RegExp(`^evt_(${SHORT})_([A-Za-z0-9-]+)_received$`);
-const TIMED = new RegExp(
-  `^evt_${PLACE}_(\\d{1,15})_(?:(?:dis)?connected|connecting|(?:un)?restricted|[0-9a-f]{16}_(?:added|removed))$`,
-);
-const LOGGED = new RegExp(`^evt_${PLACE}_(\\d{1,15}-\\d{1,10})_(?:gap|failing|recovered|disabled)$`);
+const TIMED = new RegExp(`^evt_${PLACE}_(\\d{1,15})_(?:(?:dis)?connected|connecting|(?:un)?restricted)$`);
+const LOGGED = new RegExp(`^evt_${PLACE}_(\\d{1,15}-\\d{1,10})_(?:added|removed|gap|failing|recovered|disabled)$`);
 
 /**
  * The other way round of what libs/store/src/events/render-events.ts makes; `undefined` for an id that says nothing of its event, as

@@ -1,5 +1,6 @@
 import { LOG_START } from '@gateway/contracts/events/cursor';
 import { EVENT_TYPES } from '@gateway/contracts/events/events';
+import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { openEvents } from '@gateway/store/events/open-events';
 import { readLog } from '@gateway/store/events/read-log';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
@@ -36,16 +37,16 @@ describe('events on a full Redis', () => {
     const log = await readLog(store, 'main', LOG_START, { limit: 100 });
     if ('oldest' in log) throw new Error('gone');
     const told = await renderEvents(store, 'main', log.entries, { types: EVENT_TYPES });
-    const recipients = new Map<string, { to: string; status: string }>();
+    const recipients = new Map<string, { to: string; status: string; error: string | null }>();
     const finished = new Set<string>();
     for (const { messageId, tag } of sends) {
       const send = await readSend(store, ADDRESS, messageId);
       if (send?.counts.queued === 0 && send.kind !== 'otp') finished.add(messageId);
-      for (const { index, to, status } of await readRecipients(store, ADDRESS, tag, {
+      for (const { index, to, status, errorCode } of await readRecipients(store, ADDRESS, tag, {
         from: 0,
         limit: PEOPLE.length,
       })) {
-        recipients.set(recipientKey(messageId, index), { to, status });
+        recipients.set(recipientKey(messageId, index), { to, status, error: recipientErrorName(errorCode) ?? null });
       }
     }
     const statuses = [...recipients.values()].map(({ status }) => status);

@@ -2,6 +2,7 @@ import { LOG_START, type LogPlace } from '@gateway/contracts/events/cursor';
 import { type ChangeData, EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import { parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { ownErrorCode, recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { shardOf } from '@gateway/contracts/shards';
 import type { Store } from '@gateway/store/core/store';
 import { recordObserved } from '@gateway/store/devices/device-state';
@@ -125,6 +126,24 @@ describe('the events of a workspace', () => {
     ]);
     expect(await told({ types: ['otp.sent'] })).to.have.length(1);
     expect(await told({ types: ALL, devices: ['another'] })).to.deep.equal([]);
+  });
+
+  it('tell of those who expire what they waited for, as their messages show it', async () => {
+    const { messageId, tag } = await accept('text', PEOPLE.slice(0, 5));
+    const waits = [undefined, 'new_contacts_held', 'awaiting_history', 'new_contacts_held', undefined] as const;
+    const held = waits.flatMap((error, recipient) =>
+      error ? [{ recipient, part: 0, event: 'held' as const, errorCode: ownErrorCode(error) }] : [],
+    );
+    await record(tag, held);
+    await expireSend(space.store, address, messageId, Date.now() + 120_000);
+    const rows = rowsOf(await told({})).sort((one, other) => one.index - other.index);
+    expect(rows.map(({ status, error }) => [status, error])).to.deep.equal(
+      waits.map((error) => ['expired', error ?? null]),
+    );
+    const stored = await readRecipients(space.store, address, tag, { from: 0, limit: waits.length });
+    expect(rows.map(({ error }) => error)).to.deep.equal(
+      stored.map(({ errorCode }) => recipientErrorName(errorCode) ?? null),
+    );
   });
 
   it('tell what others may know of a device, once, and no hand-over', async () => {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { waitReplicas } from '../config.js';
 import { REDIS_KINDS } from './redis/start-redis.js';
-import { isKept, runChaos } from './run-chaos.js';
+import { judge, runChaos } from './run-chaos.js';
 
 const { values } = parseArgs({
   options: {
@@ -41,24 +41,9 @@ const result = await runChaos({
   say: (line) => console.log(`${Math.round((performance.now() - begin) / 1_000)} s: ${line}`),
   signal: stop.signal,
 }).catch(() => end(`FAILED; repeat it with --seed ${values.seed}`, 1));
-const { shown, failed, expired, cancelled, unwilling, lost, duplicates, unwanted } = result;
-const { eventsKills, spared, keepsPromises, events } = result;
-const isWhole = shown + failed + expired + cancelled === result.recipients;
-const keeps = isWhole && isKept(result);
-const isHurt = eventsKills > 0 && events.consumerKills > 0 && events.repeats > 0 && spared.length === 0;
-const isOut = events.told > 0 && shown >= (result.recipients - cancelled - unwilling) * 0.95;
-const isProof = isHurt && isOut && cancelled > 0 && unwilling > 0;
-const passed = (keeps || !keepsPromises) && isProof;
-if (!values.json) console.log(verdict());
+const { passed, verdict } = judge(result);
+if (!values.json) console.log(verdict);
 await end(JSON.stringify(result), passed ? 0 : 1);
-
-function verdict(): string {
-  if (spared.length > 0) return `FAILED: Redis was spared ${spared.join(', ')}; repeat it with --seed ${result.seed}`;
-  if (!passed) return `FAILED; repeat it with --seed ${result.seed}`;
-  if (keeps)
-    return 'Nothing lost, nothing shown twice or to those who do not want it; each change counted, told once, and in order.';
-  return `${lost} lost, ${duplicates} shown twice, ${unwanted} not wanted; of events ${events.lost} lost: no replica was asked to confirm (docs/durability.md).`;
-}
 
 /** Its reader may be slow: the last line is the one that counts. */
 function end(line: string, exitCode: number): Promise<never> {

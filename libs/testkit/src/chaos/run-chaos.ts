@@ -95,8 +95,30 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 }
 
 /** Nothing is lost, shown twice, shown to those who do not want it, or miscounted, and all who want events were told right. */
-export function isKept({ lost, duplicates, unwanted, miscounted, events }: ChaosResult): boolean {
+function isKept({ lost, duplicates, unwanted, miscounted, events }: ChaosResult): boolean {
   return lost + duplicates + unwanted + miscounted === 0 && isToldRight(events);
+}
+
+/** Whether a run has passed, and what to say of it. It fails as well if it was too mild, or if too little came out, to prove anything. */
+export function judge(result: ChaosResult): { passed: boolean; verdict: string } {
+  const { recipients, shown, failed, expired, cancelled, unwilling, lost, duplicates, unwanted } = result;
+  const { seed, eventsKills, spared, keepsPromises, events } = result;
+  const isWhole = shown + failed + expired + cancelled === recipients;
+  const keeps = isWhole && isKept(result);
+  const isHurt = eventsKills > 0 && events.consumerKills > 0 && events.repeats > 0 && spared.length === 0;
+  const mayBeLost = keepsPromises ? 0 : lost;
+  const isOut = events.told > 0 && shown > 0 && shown >= (recipients - cancelled - unwilling - mayBeLost) * 0.95;
+  const isProof = isHurt && isOut && cancelled > 0 && unwilling > 0;
+  const passed = (keeps || !keepsPromises) && isProof;
+  return { passed, verdict: describe() };
+
+  function describe(): string {
+    if (spared.length > 0) return `FAILED: Redis was spared ${spared.join(', ')}; repeat it with --seed ${seed}`;
+    if (!passed) return `FAILED; repeat it with --seed ${seed}`;
+    if (keeps)
+      return 'Nothing lost, nothing shown twice or to those who do not want it; each change counted, told once, and in order.';
+    return `${lost} lost, ${duplicates} shown twice, ${unwanted} not wanted; of events ${events.lost} lost: no replica was asked to confirm (docs/durability.md).`;
+  }
 }
 
 async function runAll(run: Run): Promise<ChaosResult> {

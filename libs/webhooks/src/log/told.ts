@@ -63,8 +63,10 @@ export function toldIn({ entry, event, writer, bytes, place, rows, gap }: ToldSt
   });
 }
 
+/** One to an entry. The version before named opt-outs by a digest of their numbers. */
+const IS_OF_ENTRY = /^(events\.gap|optout\..*)$/;
 /** The version before wrote long ids whole. */
-export const nameOf = ({ entry, type, id }: ParkedEvent) => `${type} ${type === GAP ? entry : parkedId(id)}`;
+export const nameOf = ({ entry, type, id }: ParkedEvent) => `${type} ${IS_OF_ENTRY.test(type) ? entry : parkedId(id)}`;
 
 /** Of whom an event tells, or of what: of that the order holds. */
 export function whoIn(told: LogTold): string {

@@ -85,7 +85,7 @@ function toWebhook(type: string) {
     summary: type,
     description:
       'Signed as Standard Webhooks has it: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx within 15 s is success; all else ' +
-      'comes again, as the same bytes under the same `webhook-id`.',
+      'comes again, as the same bytes under the same `webhook-id`, but for what must not be told, or is not kept, any more.',
     requestBody: {
       required: true,
       content: json(toJsonSchema(eventSchema(type)), exampleOf(type)),
@@ -140,6 +140,10 @@ const ERROR: JsonSchema = {
     reason: {
       type: 'string',
       description: 'Machine-readable reason; only with `The account asks for a passkey`.',
+    },
+    oldestCursor: {
+      type: 'string',
+      description: 'Where to go on, as `after`; only with `Events are gone`.',
     },
     resetIn: { type: 'integer', description: 'Seconds until the limit is lifted; with 429 only.' },
   },

@@ -21,6 +21,9 @@ export async function readPage(
 
 /** @param field what the caller asked by. */
 export function eventsGone({ oldest }: LogGone, field: string): ApiError {
-  const message = `the oldest cursor is ${sayCursor(oldest)}`;
-  return new ApiError('events_gone', { details: [{ path: [field], message }] });
+  const oldestCursor = sayCursor(oldest);
+  return new ApiError('events_gone', {
+    details: [{ path: [field], message: `the oldest cursor is ${oldestCursor}` }],
+    oldestCursor,
+  });
 }

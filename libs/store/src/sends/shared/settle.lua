@@ -100,7 +100,8 @@ end
 -- Gives every recipient that `wanted` accepts the status `to`, and the error `err` if there is one. Returns how many.
 local function settle_queued(to, wanted, err)
   local all = load_places()
-  local pieces, copied, moved = {}, 0, {}
+  -- By error code: those who waited for something say for what.
+  local pieces, copied, moved, count = {}, 0, {}, 0
   local function end_of(result)
     local r = decode_result(result)
     if wanted(r) then
@@ -108,29 +109,31 @@ local function settle_queued(to, wanted, err)
       -- What it was waiting for tells why it expired, and not why it was cancelled.
       if err then r.err = err elseif to == CANCELLED then r.err = 0 end
       r.at = tonumber(now_ms)
-      return encode_result(r)
+      moved[r.err] = moved[r.err] or {}
+      return encode_result(r), moved[r.err]
     end
     return false
   end
   -- In a long list most are the same: to decode and encode each would take Redis ten times as long.
-  local ends = {}
+  local ends, ended = {}, {}
   for at = 1 + RECIPIENT_BYTES, #all, PLACE_BYTES do
     if string.byte(all, at + STATUS_AT) == QUEUED then
       local result = string.sub(all, at, at + RESULT_BYTES - 1)
-      if ends[result] == nil then ends[result] = end_of(result) end
+      if ends[result] == nil then ends[result], ended[result] = end_of(result) end
       if ends[result] then
         pieces[#pieces + 1] = string.sub(all, copied + 1, at - 1)
         pieces[#pieces + 1] = ends[result]
         copied = at + RESULT_BYTES - 1
-        moved[#moved + 1] = (at - 1 - RECIPIENT_BYTES) / PLACE_BYTES
+        count = count + 1
+        ended[result][#ended[result] + 1] = (at - 1 - RECIPIENT_BYTES) / PLACE_BYTES
       end
     end
   end
-  if #moved > 0 then
+  if count > 0 then
     redis.call('SETRANGE', record_key, HEAD_BYTES, table.concat(pieces))
-    move_counts(QUEUED, to, #moved)
-    if err then note(failed_of, err, #moved) end
-    tell_moved(moved, to, err or 0)
+    move_counts(QUEUED, to, count)
+    if err then note(failed_of, err, count) end
+    for code, indices in pairs(moved) do tell_moved(indices, to, code) end
   end
-  return #moved
+  return count
 end

@@ -13,8 +13,8 @@ export interface Written {
 
 /** What there is to be told, as Redis and the phones have it. */
 export interface ToBeTold {
-  /** By `messageId` and index: whom, and what became of them. */
-  recipients: ReadonlyMap<string, { to: string; status: string }>;
+  /** By `messageId` and index: whom, what became of them, and why. */
+  recipients: ReadonlyMap<string, { to: string; status: string; error: string | null }>;
   /** Sends with nothing left to do. */
   finished: ReadonlySet<string>;
   /** In the order in which people wrote it. */
@@ -39,7 +39,7 @@ export interface DeviceStanding {
 export interface EventsAccount {
   /** Changes, ends of sends and messages of people that were told, each counted once. */
   told: number;
-  /** Never told: how a recipient or a device stands, that a device was ever connected, that a send has ended, what a person wrote or wants, or what an `events.gap` stands for. */
+  /** Never told: how a recipient or a device stands, or why, that a device was ever connected, that a send has ended, what a person wrote or wants, or what an `events.gap` stands for. */
   lost: number;
   /** Told, and not so; or told of a device, or a person, that is as it was. */
   invented: number;
@@ -81,15 +81,15 @@ export function accountForEvents(
   const talk = new Talk(written, optedOutByCallers, wrong);
   const states = new Map<string, { type: string; state: Record<string, unknown> }>();
   const connected = new Set<string>();
-  const last = new Map<string, string>();
+  const last = new Map<string, ChangeData>();
   const hear = (row: ChangeData) => {
     if (!isNew(row.id)) return;
     const key = recipientKey(row.messageId, row.index);
     const stored = recipients.get(key);
-    const before = last.get(key);
+    const before = last.get(key)?.status;
     if (!stored || stored.to !== row.to || rank(row.status) > rank(stored.status)) wrong('invented', row);
     if (before !== undefined && rank(row.status) <= rank(before)) wrong('disordered', { before, row });
-    last.set(key, row.status);
+    last.set(key, row);
   };
   for (const event of events) {
     for (const row of rowsOf(event)) hear(row);
@@ -108,8 +108,10 @@ export function accountForEvents(
     states.set(key, told);
     if (event.type === 'device.connected') connected.add(event.device!);
   }
-  for (const [key, { status }] of recipients) {
-    if (status !== 'queued' && last.get(key) !== status) wrong('lost', { key, status, told: last.get(key) });
+  for (const [key, { status, error }] of recipients) {
+    if (status === 'queued') continue;
+    const row = last.get(key);
+    if (row?.status !== status || row.error !== error) wrong('lost', { key, status, error, told: row });
   }
   for (const messageId of finished) {
     if (!seen.has(`evt_${messageId}_finished`)) wrong('lost', { finished: messageId });

@@ -1,4 +1,5 @@
 import { DEFAULT_TYPES } from '@gateway/contracts/events/events';
+import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
@@ -210,15 +211,16 @@ export async function readToBeTold(
   written: readonly Written[],
   optedOutByCallers: readonly string[] = [],
 ): Promise<ToBeTold> {
-  const recipients = new Map<string, { to: string; status: string }>();
+  const recipients = new Map<string, { to: string; status: string; error: string | null }>();
   const finished = new Set<string>();
   for (const { line, messageId, to } of sends) {
     const send = await readSend(store, line.address, messageId);
     if (!send) continue;
     if (send.counts.queued === 0 && send.kind !== 'otp') finished.add(messageId);
     const rows = await readRecipients(store, line.address, send.tag, { from: 0, limit: to.length });
-    for (const { index, to: number, status } of rows) {
-      recipients.set(recipientKey(messageId, index), { to: number, status });
+    for (const { index, to: number, status, errorCode } of rows) {
+      const error = recipientErrorName(errorCode) ?? null;
+      recipients.set(recipientKey(messageId, index), { to: number, status, error });
     }
   }
   const devices = new Map<string, DeviceStanding>();

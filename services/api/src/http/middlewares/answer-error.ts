@@ -27,6 +27,7 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
       success: false,
       error: error.publicMessage,
       ...(error.reason !== undefined && { reason: error.reason }),
+      ...(error.oldestCursor !== undefined && { oldestCursor: error.oldestCursor }),
       ...(error.details && { details: error.details }),
       ...(error.resetInSeconds !== undefined && { resetIn: error.resetInSeconds }),
     };
