@@ -6,6 +6,7 @@ import type { StockMethods } from '../baselines/stock-main.js';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';
 import { compare } from '../support/compare.js';
 import { linkDevices } from '../support/link-devices.js';
+import { escapeGlob, measureMemory } from '../support/measure-memory.js';
 import { readPeakBytes, readResidentBytes } from '../support/process-usage.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { rounded } from '../support/statistics.js';
@@ -37,7 +38,9 @@ export const idleBenchmark: Benchmark = {
     await stock.call('logIn', { network, states });
 
     const sender = await fillSender(stage, context);
-    const today = await fillSender(await openStage(context, { decryptSample: 0 }), context);
+    const stageOfToday = await openStage(context, { decryptSample: 0 });
+    const today = await fillSender(stageOfToday, context);
+    const redisBytesPerDevice = Math.round((await measureDevices(stageOfToday)) / DEVICES);
     const unit = 'MB per device';
     const share = (bytes: number, devices: number) => bytes / devices / 1024 / 1024;
     const perDevice = async (pid: number, empty: number, devices: number) => {
@@ -51,7 +54,7 @@ export const idleBenchmark: Benchmark = {
       on2026: () => perDevice(today.pid, today.empty, DEVICES),
       unit,
     });
-    return { ...found, unit, peakPerDevice, devices: DEVICES, stockClients: STOCK_CLIENTS };
+    return { ...found, unit, peakPerDevice, redisBytesPerDevice, devices: DEVICES, stockClients: STOCK_CLIENTS };
   },
 };
 
@@ -65,6 +68,11 @@ async function fillSender(stage: Stage, { say }: BenchContext): Promise<{ pid: n
   await eventually(() => countConnected(sender) === DEVICES, { timeoutMs: 120_000, what: 'all devices connected' });
   await sleep(SETTLE_MS);
   return { pid: sender.pid, empty };
+}
+
+/** Bytes in Redis of all that there is of devices. */
+function measureDevices({ space }: Stage): Promise<number> {
+  return measureMemory(space.clients.commands, `${escapeGlob(space.store.space.prefix)}:*/fleet-*`);
 }
 
 function countConnected({ logs }: ServiceProcess): number {

@@ -1,4 +1,5 @@
 import { DEFAULT_WORKSPACE, type DeviceAddress } from '@gateway/contracts/ids';
+import { SHARDS } from '@gateway/contracts/shards';
 import { putBlob } from '@gateway/store/blobs/blobs';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { ensureDevice } from '@gateway/store/devices/devices';
@@ -51,6 +52,19 @@ describe('how far Redis is filled', () => {
     );
     expect(after.fileBytes).to.be.within(file.length, file.length + 10 * KILOBYTE);
     expect(after.usedBytes - before.usedBytes).to.be.within(file.length, redis.maxBytes / 4);
+  });
+
+  it('takes two commands for each shard, however many devices there are', async () => {
+    const { store } = redis.space;
+    const devices = Array.from({ length: 500 }, (_, i) => ({
+      workspace: DEFAULT_WORKSPACE,
+      device: `one-of-many-${i}`,
+    }));
+    await Promise.all(devices.map((address) => ensureDevice(store, address)));
+    const processed = async () => Number(/total_commands_processed:(\d+)/.exec(await store.redis.info('stats'))?.[1]);
+    const before = await processed();
+    await capacity();
+    expect((await processed()) - before).to.be.within(2 * SHARDS, 2 * SHARDS + 20);
   });
 
   it('is told while the node of the list of workspaces is away, with the workspaces and limits known before', async () => {

@@ -116,6 +116,16 @@ describe('the account of what a chaos run told', () => {
       expect(wrongOf(...messages)).to.deep.equal({ ...fine, lost: 1 });
     });
 
+    it('finds what one wrote in one ms in another order than others are told it', () => {
+      const at = messages[0]!.timestamp;
+      const together = messages.map((message) => ({ ...message, timestamp: at }));
+      const inOrder = { ...people, inOrder: together };
+      const [first, second, ...rest] = together;
+      expect(accountForEvents(inOrder, [...together, out()])).to.deep.equal(fine);
+      const turned = [second!, first!, ...rest, out()];
+      expect(accountForEvents(inOrder, turned)).to.deep.equal({ ...fine, disordered: 1 });
+    });
+
     it('finds a wish that is not kept', () => {
       const kept = (...phones: string[]) => ({ ...people, optedOut: new Set(phones) });
       expect(accountForEvents(kept('5'), [...messages, out()])).to.deep.equal(fine);

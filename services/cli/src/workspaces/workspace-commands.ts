@@ -140,5 +140,6 @@ async function remove({ store, output, record }: CliContext, name: Workspace, lo
     },
   });
   if (notLoggedOut.length > 0) output.note('\nNo process has logged these accounts out: remove the link in the phone.');
+  output.note('\nLines of the audit log that tell of it stay for 90 days: they are of the installation.');
   if (left > 0) throw new Error(`${left} were written meanwhile: delete the workspace again`);
 }

@@ -19,6 +19,8 @@ export interface ToBeTold {
   finished: ReadonlySet<string>;
   /** In the order in which people wrote it. */
   written: readonly Written[];
+  /** What came of the same as others read it, in that order: what one wrote comes to all in one order. Default: nothing is compared. */
+  inOrder?: readonly GatewayEvent[];
   /** Of those who wrote: who gets no messages. Default: those who wrote so last. */
   optedOut?: ReadonlySet<string>;
   /** For good, as callers were answered. */
@@ -62,7 +64,15 @@ export function accountForEvents(
   events: readonly GatewayEvent[],
   onWrong: (finding: string, what: unknown) => void = () => {},
 ): EventsAccount {
-  const { recipients, finished, written, optedOut, optedOutByCallers = [], devices = new Map() } = toBeTold;
+  const {
+    recipients,
+    finished,
+    written,
+    optedOut,
+    optedOutByCallers = [],
+    devices = new Map(),
+    inOrder = [],
+  } = toBeTold;
   const account: EventsAccount = { told: 0, lost: 0, invented: 0, disordered: 0, duplicates: 0 };
   const wrong = (finding: Exclude<keyof EventsAccount, 'told'>, what: unknown) => {
     account[finding]++;
@@ -78,7 +88,7 @@ export function accountForEvents(
     if (isIt) account.told++;
     return isIt;
   };
-  const talk = new Talk(written, optedOutByCallers, wrong);
+  const talk = new Talk(written, optedOutByCallers, placesOf(inOrder), wrong);
   const states = new Map<string, { type: string; state: Record<string, unknown> }>();
   const connected = new Set<string>();
   const last = new Map<string, ChangeData>();
@@ -138,33 +148,47 @@ function limitOf(restriction: Restriction | undefined): Record<string, unknown> 
   return { kind, until: untilMs === undefined ? null : new Date(untilMs).toISOString() };
 }
 
+/** Of what people wrote, by name: which of all it was. */
+function placesOf(events: readonly GatewayEvent[]): Map<string, number> {
+  const places = new Map<string, number>();
+  for (const event of events) {
+    if (event.type === 'message.received' && !places.has(nameIn(event))) places.set(nameIn(event), places.size);
+  }
+  return places;
+}
+
+function nameIn({ data }: GatewayEvent): string {
+  return nameOf({ from: String(data.from), platformId: String(data.platformMessageId) });
+}
+
 type Wish = 'optout.added' | 'optout.removed';
 
 /** What people write, and what comes of it. The network may bring what one wrote in another order, so theirs is that in which it was recorded. */
 class Talk {
   readonly #texts: ReadonlyMap<string, string>;
   readonly #heard = new Set<string>();
-  /** By writer: when the last one came that was told. */
-  readonly #cameAt = new Map<unknown, string>();
+  /** By writer: when the last one came that was told, and its place among all. */
+  readonly #cameAt = new Map<string, { at: string; place: number }>();
   readonly #wishes = new Map<string, Wish>();
 
   constructor(
     private readonly written: readonly Written[],
     private readonly optedOutByCallers: readonly string[],
+    private readonly places: ReadonlyMap<string, number>,
     private readonly wrong: (finding: Exclude<keyof EventsAccount, 'told'>, what: unknown) => void,
   ) {
     this.#texts = new Map(written.map((one) => [nameOf(one), one.text]));
   }
 
   hear(event: GatewayEvent): void {
-    const { from, platformMessageId, content } = event.data as Record<'from' | 'platformMessageId', string> & {
-      content: { text: string };
-    };
-    const name = nameOf({ from, platformId: platformMessageId });
+    const { from, content } = event.data as { from: string; content: { text: string } };
+    const name = nameIn(event);
     if (this.#texts.get(name) !== content.text) this.wrong('invented', event);
-    const before = this.#cameAt.get(from) ?? '';
-    if (event.timestamp < before) this.wrong('disordered', { before, event });
-    this.#cameAt.set(from, event.timestamp);
+    const before = this.#cameAt.get(from);
+    // In one ms may come several.
+    const place = this.places.get(name) ?? before?.place ?? 0;
+    if (before && (event.timestamp < before.at || place < before.place)) this.wrong('disordered', { before, event });
+    this.#cameAt.set(from, { at: event.timestamp, place });
     this.#heard.add(name);
   }
 

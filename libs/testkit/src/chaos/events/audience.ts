@@ -177,12 +177,13 @@ export class Audience {
   #members(toBeTold: ToBeTold, say: (line: string) => void): Member[] {
     const endpoints = this.endpoints.map(({ receiver: { kind, events }, id }) => ({ kind, events, id }));
     const consumers = this.consumers.map(({ kind, events }) => ({ kind, events, id: undefined }));
+    const inOrder = consumers.find(({ kind }) => kind === 'pull')?.events ?? [];
     const living = [...endpoints.filter(({ kind }) => kind !== 'dead'), ...consumers];
     return living.map(({ kind, events, id }) => {
       const types = kind === 'apart' || kind === 'stream' ? TYPES_ALONE : DEFAULT_TYPES;
       // What is not put aside any more when it is replayed is told once more.
       const replayed = (id === undefined ? undefined : this.#replayed.get(id)) ?? new Set<string>();
-      const wanted = { ...toBeTold, types, replayed };
+      const wanted = { ...toBeTold, types, replayed, inOrder };
       const told = () =>
         accountForEvents(
           wanted,
