@@ -56,7 +56,7 @@ export class SendPreparation {
     this.startUploads(session, unprepared);
   }
 
-  /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
+  /** Keeps recipients of every open send looked up, one or two batches ahead of what is sent. */
   private lookAhead(
     session: MessengerSession,
     sends: readonly SendProgress[],
