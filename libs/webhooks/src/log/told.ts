@@ -64,9 +64,9 @@ export function toldIn({ entry, event, writer, bytes, place, rows, gap }: ToldSt
 }
 
 /** One to an entry. The version before named opt-outs by a digest of their numbers. */
-const IS_OF_ENTRY = /^(events\.gap|optout\..*)$/;
+const isOfEntry = (type: string) => type === GAP || type.startsWith('optout.');
 /** The version before wrote long ids whole. */
-export const nameOf = ({ entry, type, id }: ParkedEvent) => `${type} ${IS_OF_ENTRY.test(type) ? entry : parkedId(id)}`;
+export const nameOf = ({ entry, type, id }: ParkedEvent) => `${type} ${isOfEntry(type) ? entry : parkedId(id)}`;
 
 /** Of whom an event tells, or of what: of that the order holds. */
 export function whoIn(told: LogTold): string {
