@@ -105,6 +105,8 @@ describe('the API on a Redis Cluster, where one node is no good', () => {
   });
 
   it('knows the tokens of others, seen for the first time, while the one with the lists of workspaces and of all tokens is gone', async () => {
+    // The client of this test may not have heard yet of the one that came back.
+    await eventually(async () => masterNodes(space.store.redis).length === 3, WITHIN);
     const isElsewhere = (key: string) => portOf(key) !== home();
     const { space: keys } = space.store;
     const name = Array.from({ length: 100 }, (_, i) => `shop-${i}`).find((name) =>

@@ -81,7 +81,7 @@ describe('TakeIns', () => {
       await accept('491513'),
       { tag: '0000000000000' },
     ];
-    await rewriteHead(space.store, address, over.messageId, { expiresAt: Date.now() });
+    await rewriteHead(space.store, address, over.messageId, { expiresAt: systemClock.nowMs() });
     await rewriteHead(space.store, address, former.messageId, { accountEpoch: 7 });
     const taken = await Promise.all([over, former, own, gone].map(take));
     expect(taken).to.deep.equal([undefined, undefined, [own.messageId, ['491513'], stored('491513')], undefined]);

@@ -2,6 +2,7 @@ import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/con
 import { sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
 import { HEAD_LAYOUT, type HeadField, offsetsOf } from '@gateway/contracts/sends/send-layout';
 import { shardOf } from '@gateway/contracts/shards';
+import { systemClock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 
 const AT = offsetsOf(HEAD_LAYOUT);
@@ -23,7 +24,7 @@ export async function rewriteHead(
 
 /** The time of a send is over now, as if it had come. */
 export async function endTime(store: Store, address: DeviceAddress, messageId: MessageId): Promise<void> {
-  const nowMs = Date.now();
+  const nowMs = systemClock.nowMs();
   await rewriteHead(store, address, messageId, { expiresAt: nowMs });
   const entry = `${address.workspace}/${address.device}/${parseMessageId(messageId)!.tag}`;
   await store.redis.zadd(shardKeys(store.space, shardOf(address)).due, nowMs, entry);
