@@ -43,7 +43,7 @@ describe('clients of a master that is cut off together with the Sentinel that th
     };
     const [old] = servers.servers;
     await eventually(() => promise('before'), WITHIN);
-    const heal = await servers.cutOff(old!);
+    const heal = servers.cutOff(old!);
     try {
       await eventually(async () => (await servers.findMaster()) !== old, WITHIN);
       const next = await servers.findMaster();
@@ -61,7 +61,7 @@ describe('clients of a master that is cut off together with the Sentinel that th
       await eventually(() => areThere(PURPOSES.map((purpose) => portOf(clients[purpose]))), WITHIN);
     } finally {
       stop();
-      await heal();
+      heal();
     }
     expect(await eventually(() => clients.failFast.get(KEY), WITHIN)).to.equal('once more');
   });

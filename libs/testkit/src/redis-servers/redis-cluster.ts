@@ -1,9 +1,8 @@
 import { Redis } from 'ioredis';
 import { eventually } from '../eventually.js';
 import { askServer } from './ask-server.js';
-import { type BusPlace, ClusterBus } from './cluster-bus.js';
-import { MEMBERSHIP, shutOutMembers } from './membership.js';
-import { RedisProcess, type RedisProcessOptions } from './redis-process.js';
+import { CuttableNetwork } from './cuttable-network.js';
+import { PASSWORD, RedisProcess, type RedisProcessOptions } from './redis-process.js';
 import { findSteadyPort } from './steady-port.js';
 
 /** A real Redis Cluster on this machine: masters with the slots shared out evenly, each with its replicas. */
@@ -13,11 +12,12 @@ export interface RedisCluster {
   shards: { master: RedisProcess; replicas: RedisProcess[] }[];
   /** All nodes know that all slots are served, and take each other for alive. */
   agree(): Promise<boolean>;
-  /** The other nodes reach this one no more, and clients do. Resolves with what heals it. Only of one that `canBeCut`. */
-  cutOff(server: RedisProcess): Promise<() => Promise<void>>;
+  /** The other nodes reach this one no more, and clients do. Returns what heals it. Only of one that `canBeCut`. */
+  cutOff(server: RedisProcess): () => void;
   stop(): Promise<void>;
 }
 
+const LOCALHOST = '127.0.0.1';
 const SLOTS = 16_384;
 
 /**
@@ -34,21 +34,22 @@ export async function startRedisCluster({
 }: Partial<Record<'masters' | 'replicas' | 'nodeTimeoutMs', number>> & {
   canBeCut?: boolean;
 } & RedisProcessOptions = {}): Promise<RedisCluster> {
-  const bus = new ClusterBus();
-  const places = new Map<RedisProcess, BusPlace>();
+  const network = new CuttableNetwork();
+  const busPorts = new Map<RedisProcess, number>();
   const start = async () => {
-    const place = canBeCut ? await bus.join() : undefined;
+    const busPort = await findSteadyPort();
     const node = await RedisProcess.start({
       ...(logFolder && { logFolder }),
-      password: MEMBERSHIP.password,
+      ...(canBeCut && { network }),
+      password: PASSWORD,
       settings: [
-        ...[...MEMBERSHIP.settings, '--cluster-enabled', 'yes'],
-        ...(place?.settings ?? ['--cluster-port', String(await findSteadyPort())]),
+        ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-announce-ip', LOCALHOST],
         ...['--cluster-node-timeout', String(nodeTimeoutMs), '--cluster-require-full-coverage', 'no'],
         ...['--repl-diskless-sync-delay', '0', '--repl-timeout', '10', '--repl-ping-replica-period', '2'],
       ],
     });
-    if (place) places.set(node, place);
+    if (canBeCut) await network.open(node.address, busPort);
+    busPorts.set(node, busPort);
     return node;
   };
   const shards = await Promise.all(
@@ -70,8 +71,6 @@ export async function startRedisCluster({
       }),
     );
     const [first, ...others] = nodes;
-    const busPort = async (node: RedisProcess) =>
-      places.get(node)?.port ?? Number(((await clientOf(node).config('GET', 'cluster-port')) as string[])[1]);
     const knows = async (node: RedisProcess, wanted: RedisProcess[]) => {
       const lines = String(await clientOf(node).cluster('NODES')).split('\n');
       const met = lines.filter((line) => !line.includes('handshake'));
@@ -82,7 +81,7 @@ export async function startRedisCluster({
       for (const node of others) {
         if ((await knows(first!, [node])) && (await knows(node, nodes))) continue;
         areAll = false;
-        await clientOf(first!).call('CLUSTER', 'MEET', '127.0.0.1', node.port, await busPort(node));
+        await clientOf(first!).call('CLUSTER', 'MEET', LOCALHOST, node.port, busPorts.get(node)!);
       }
       return areAll;
     };
@@ -98,7 +97,7 @@ export async function startRedisCluster({
     for (const client of clients.values()) client.disconnect();
   }
   return {
-    url: `redis+cluster://:${MEMBERSHIP.password}@${shards.map(({ master }) => `127.0.0.1:${master.port}`).join(',')}`,
+    url: `redis+cluster://:${PASSWORD}@${shards.map(({ master }) => `${LOCALHOST}:${master.port}`).join(',')}`,
     shards,
     agree: async () => {
       const views = await Promise.all(nodes.map(({ url }) => askServer(url, 'CLUSTER', 'NODES')));
@@ -106,18 +105,10 @@ export async function startRedisCluster({
       const isWell = (view: unknown) => !/\bfail\b|fail\?|handshake|disconnected/.test(String(view));
       return views.every(isWell) && states.every((state) => String(state).includes('cluster_state:ok'));
     },
-    cutOff: async (server) => {
-      const { address } = places.get(server)!;
-      bus.cut(address);
-      const letIn = await shutOutMembers(server);
-      return async () => {
-        bus.heal(address);
-        await letIn();
-      };
-    },
+    cutOff: ({ address }) => network.cutOff([address]),
     stop: async () => {
-      bus.close();
       await Promise.all(nodes.map((node) => node.stop()));
+      network.close();
     },
   };
 }

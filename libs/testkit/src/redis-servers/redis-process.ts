@@ -3,17 +3,23 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CuttableNetwork } from './cuttable-network.js';
 import { findSteadyPort } from './steady-port.js';
 
 export interface RedisProcessOptions {
   logFolder?: string;
   settings?: readonly string[];
-  /** Of clients. */
+  /** Of clients, and of its replicas. */
   password?: string;
   /** It is a Sentinel, which keeps what it knows in this file. */
   sentinelFile?: string;
+  /** It lives there. */
+  network?: CuttableNetwork;
 }
 
+/** Of servers that belong together. */
+export const PASSWORD = 'known-to-tests';
+const LOCALHOST = '127.0.0.1';
 const RESPAWN_MS = 250;
 
 /** None outlives us. */
@@ -32,6 +38,8 @@ export class RedisProcess {
     private readonly program: string,
     private readonly folder: string,
     readonly port: number,
+    /** Where it listens, and what it calls from. Others find it at this machine's. */
+    readonly address: string,
     private readonly options: RedisProcessOptions,
   ) {}
 
@@ -41,14 +49,17 @@ export class RedisProcess {
    */
   static async start(options: RedisProcessOptions = {}): Promise<RedisProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'));
-    const redis = new RedisProcess(findRedisProgram(), folder, await findSteadyPort(), options);
+    const port = await findSteadyPort();
+    const address = options.network?.newAddress() ?? LOCALHOST;
+    await options.network?.open(address, port);
+    const redis = new RedisProcess(findRedisProgram(), folder, port, address, options);
     redis.spawn();
     return redis;
   }
 
   get url(): string {
     const { password } = this.options;
-    return `redis://${password ? `:${password}@` : ''}127.0.0.1:${this.port}`;
+    return `redis://${password ? `:${password}@` : ''}${LOCALHOST}:${this.port}`;
   }
 
   /** Is killed in the middle of its work, and starts again. */
@@ -85,13 +96,15 @@ export class RedisProcess {
 
   private spawn(): void {
     if (this.isOver) return;
-    const { logFolder, settings = [], sentinelFile } = this.options;
-    const own = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.folder];
+    const { logFolder, settings = [], sentinelFile, network, password } = this.options;
+    const place = ['--bind', this.address, ...(network ? ['--bind-source-addr', this.address] : [])];
+    const own = [...place, '--port', String(this.port), '--dir', this.folder];
     const durable = ['--appendonly', 'yes', '--save', '', '--maxmemory-policy', 'noeviction'];
+    const access = password ? ['--requirepass', password, '--masterauth', password] : [];
     const log = ['--loglevel', 'notice', '--logfile', logFolder ? join(logFolder, `redis-${this.port}.log`) : ''];
     const args = sentinelFile
       ? [sentinelFile, '--sentinel', ...own, ...log]
-      : [...own, ...durable, ...log, ...settings];
+      : [...own, ...durable, ...access, ...log, ...settings];
     const child = spawn(this.program, args, { stdio: 'ignore' });
     this.child = child;
     living.add(child);

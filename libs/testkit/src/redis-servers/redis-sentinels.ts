@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../eventually.js';
 import { askServer } from './ask-server.js';
-import { MEMBERSHIP, shutOutMembers } from './membership.js';
-import { RedisProcess, type RedisProcessOptions } from './redis-process.js';
+import { CuttableNetwork } from './cuttable-network.js';
+import { PASSWORD, RedisProcess, type RedisProcessOptions } from './redis-process.js';
 
 /** A real master with replicas, and Sentinels that put one of them in its place. */
 export interface RedisSentinels {
@@ -18,16 +18,14 @@ export interface RedisSentinels {
   agreeOn(master: RedisProcess): Promise<boolean>;
   /** `SENTINEL FAILOVER`. The old master takes writes for some seconds more, and forgets them. */
   failOver(): Promise<void>;
-  /** Replicas and Sentinels reach this server no more, and clients do; nor the replica that goes along. Resolves with what heals it. */
-  cutOff(server: RedisProcess, companion?: RedisProcess): Promise<() => Promise<void>>;
+  /** Other servers and Sentinels reach this one, and those that go along, no more; clients reach all. Returns what heals it. */
+  cutOff(server: RedisProcess, ...along: RedisProcess[]): () => void;
   /** One more Sentinel, on the machine of this server: cut off with it, it goes on naming it. Resolves with a URL that names it first. */
   addBeside(server: RedisProcess): Promise<string>;
   stop(): Promise<void>;
 }
 
 const MASTER = 'gateway';
-/** A Sentinel that reaches one server alone comes as this user. */
-const NEIGHBOUR = 'neighbour';
 const DOWN_AFTER_MS = 1_500;
 const FAILOVER_TIMEOUT_MS = 5_000;
 
@@ -39,34 +37,31 @@ export async function startRedisSentinels({
   settings = [],
 }: { replicas?: number; sentinels?: number } & RedisProcessOptions = {}): Promise<RedisSentinels> {
   const logs = logFolder ? { logFolder } : {};
-  const { password } = MEMBERSHIP;
+  const network = new CuttableNetwork();
+  const common = { ...logs, password: PASSWORD, network };
   const own = [
-    ...MEMBERSHIP.settings,
-    '--repl-diskless-sync-delay',
-    '0',
-    '--repl-timeout',
-    '10',
-    '--repl-ping-replica-period',
-    '2',
+    ...['--repl-diskless-sync-delay', '0', '--repl-timeout', '10', '--repl-ping-replica-period', '2'],
     ...settings,
   ];
-  const master = await RedisProcess.start({ ...logs, password, settings: own });
+  const master = await RedisProcess.start({ ...common, settings: own });
   const followers = await Promise.all(
     Array.from({ length: replicas }, () =>
-      RedisProcess.start({ ...logs, password, settings: [...own, '--replicaof', `127.0.0.1 ${master.port}`] }),
+      RedisProcess.start({ ...common, settings: [...own, '--replicaof', `127.0.0.1 ${master.port}`] }),
     ),
   );
   const folder = mkdtempSync(join(tmpdir(), 'gateway-sentinels-'));
+  const startSentinel = (name: string, masterPort: number) => {
+    const file = join(folder, `${name}.conf`);
+    writeFileSync(file, sentinelSettings(masterPort, Math.floor(sentinelCount / 2) + 1));
+    return RedisProcess.start({ ...logs, network, sentinelFile: file });
+  };
   const sentinels = await Promise.all(
-    Array.from({ length: sentinelCount }, async (_, i) => {
-      const file = join(folder, `sentinel-${i}.conf`);
-      writeFileSync(file, sentinelSettings(master.port, Math.floor(sentinelCount / 2) + 1));
-      return RedisProcess.start({ ...logs, sentinelFile: file });
-    }),
+    Array.from({ length: sentinelCount }, (_, i) => startSentinel(`sentinel-${i}`, master.port)),
   );
-  const url = `redis+sentinel://:${password}@${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER}`;
+  const url = `redis+sentinel://:${PASSWORD}@${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER}`;
   const servers = [master, ...followers];
-  const besides: RedisProcess[] = [];
+  /** On whose machine each is. */
+  const besides = new Map<RedisProcess, RedisProcess>();
   await eventually(
     async () => {
       const known = await Promise.all(sentinels.map(({ port }) => askSentinel(port, 'MASTER')));
@@ -95,13 +90,13 @@ export async function startRedisSentinels({
       const order = () => askServer(sentinels[0]!.url, 'SENTINEL', 'FAILOVER', MASTER);
       await eventually(order, { everyMs: 200 });
     },
-    cutOff: shutOutMembers,
+    cutOff: (...servers) => {
+      const there = [...besides].filter(([, server]) => servers.includes(server)).map(([neighbour]) => neighbour);
+      return network.cutOff([...servers, ...there].map(({ address }) => address));
+    },
     addBeside: async (server) => {
-      await askServer(server.url, 'ACL', 'SETUSER', NEIGHBOUR, 'on', `>${password}`, '~*', '&*', '+@all');
-      const file = join(folder, `beside-${server.port}.conf`);
-      writeFileSync(file, neighbourSettings(server.port, sentinelCount));
-      const neighbour = await RedisProcess.start({ ...logs, sentinelFile: file });
-      besides.push(neighbour);
+      const neighbour = await startSentinel('beside', server.port);
+      besides.set(neighbour, server);
       await eventually(
         async () => (await askSentinel(neighbour.port, 'MASTER'))['num-other-sentinels'] === String(sentinelCount),
         { everyMs: 100, what: 'the Sentinel beside the server knows the others' },
@@ -109,30 +104,23 @@ export async function startRedisSentinels({
       return url.replace('@', `@127.0.0.1:${neighbour.port},`);
     },
     stop: async () => {
-      await Promise.all([...besides, ...sentinels, ...servers].map((server) => server.stop()));
+      await Promise.all([...besides.keys(), ...sentinels, ...servers].map((server) => server.stop()));
+      network.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-function sentinelSettings(masterPort: number, quorum: number, more = MEMBERSHIP.sentinelSettings(MASTER)): string {
+function sentinelSettings(masterPort: number, quorum: number): string {
   return [
     `sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} ${quorum}`,
+    `sentinel auth-pass ${MASTER} ${PASSWORD}`,
     `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
     `sentinel failover-timeout ${MASTER} ${FAILOVER_TIMEOUT_MS}`,
-    ...more,
+    // Where the others find it, and not what it calls from.
+    'sentinel announce-ip 127.0.0.1',
     '',
   ].join('\n');
-}
-
-/** It hears the others through this server alone, which none but it reaches as this user, and they cannot reach it. */
-function neighbourSettings(masterPort: number, others: number): string {
-  return sentinelSettings(masterPort, Math.floor(others / 2) + 1, [
-    `sentinel auth-user ${MASTER} ${NEIGHBOUR}`,
-    `sentinel auth-pass ${MASTER} ${MEMBERSHIP.password}`,
-    'sentinel announce-ip 127.0.0.99',
-    'sentinel announce-port 1',
-  ]);
 }
 
 /** What a Sentinel answers to a question about the master. */

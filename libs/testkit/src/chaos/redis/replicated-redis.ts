@@ -19,7 +19,7 @@ export async function startSentinelRedis(options: Options): Promise<RedisOfRun> 
   const blows = {
     failover: () => surely(failOver),
     // With two confirmations, also a replica that confirms may be on the side that loses: see docs/durability.md.
-    partition: partition(({ master, replicas }) => cutOff(master, options.waitReplicas > 1 ? replicas[0] : undefined)),
+    partition: partition(({ master, replicas }) => cutOff(master, ...(options.waitReplicas > 1 ? [replicas[0]!] : []))),
     // A Sentinel on the same machine hangs as well.
     machine: ({ master }: Group, ms: number) => hang([neighbour, master], ms),
   };
@@ -42,11 +42,11 @@ export async function startClusterRedis(options: Options): Promise<RedisOfRun> {
 /** Without a replica that confirms, a failover may break a promise. */
 const shared = ({ waitReplicas }: Options) => ({ longestMs: LONGEST_MS, keepsPromises: waitReplicas > 0 });
 
-/** @param cutOff resolves with what heals it. */
-function partition(cutOff: (group: Group) => Promise<() => Promise<void>>) {
+/** @param cutOff returns what heals it. */
+function partition(cutOff: (group: Group) => () => void) {
   return async (group: Group, ms: number) => {
-    const heal = await surely(() => cutOff(group));
+    const heal = cutOff(group);
     await sleep(ms);
-    await surely(heal);
+    heal();
   };
 }
