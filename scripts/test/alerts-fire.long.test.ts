@@ -2,15 +2,18 @@ import { type ClientRequest, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { clientVersionKeys, deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { openEvents } from '@gateway/store/events/open-events';
 import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import { setClientVersion } from '@gateway/store/fleet/client-version';
 import { listMembers } from '@gateway/store/fleet/members';
-import { deleteWebhook } from '@gateway/store/webhooks/webhooks';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { deleteWebhook, pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { makeNumbers } from '@gateway/testkit/phones';
 import type { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
@@ -241,6 +244,22 @@ describe('alerts, when what they are about happens', () => {
     await deleteWebhook(space.store, 'main', failingId);
     await deleteWebhook(space.store, 'behind', behindId);
     await closeUnwanted(space.store, 'broken', Number.MAX_SAFE_INTEGER);
+  });
+
+  it('messages that have to go for room before an endpoint hears of them', async () => {
+    const { port } = receiver.address() as AddressInfo;
+    const address = { workspace: 'crowded', device: 'asked' };
+    const id = await createActiveWebhook(space.store, `http://127.0.0.1:${port}/204`, address.workspace);
+    await pauseWebhook(space.store, address.workspace, id);
+    await ensureDevice(space.store, address);
+    const ownership = (await takeDevice(space.store, address, { owner: 'test', ttlMs: 60_000 }))!;
+    for (const platformId of ['A', 'B']) {
+      const message = { platformId, jid: '491511234001@s.whatsapp.net', text: 'hello' };
+      await recordReceived(space.store, ownership, { message, nowMs: Date.now(), mostBytes: 0 });
+    }
+    await resumeWebhook(space.store, address.workspace, id);
+    await fires('GatewayMessagesWithoutContent');
+    await deleteWebhook(space.store, address.workspace, id);
   });
 
   it('a Redis that is far away, nearly full, refuses, and is away', async () => {

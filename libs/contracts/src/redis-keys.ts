@@ -210,6 +210,8 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     receivedTimes: `${base}:received:times`,
     /** STRING with a TTL: bytes of both. */
     receivedBytes: `${base}:received:bytes`,
+    /** STRING with a TTL: when the latest came that had to go for room, before its time, in ms: all that came before it are gone, too. */
+    receivedLost: `${base}:received:lost`,
     /** HASH: why and until when messages to new contacts wait; absent when they do not. */
     restriction: `${base}:restriction`,
     /** SET of numbers whose messages the network refused under that restriction. */

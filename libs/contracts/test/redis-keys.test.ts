@@ -68,6 +68,7 @@ describe('the keys in Redis', () => {
         quarantinedCreds: ':creds:quarantined',
       },
       ...{ idempotency: ':idempotency:a:b:3', idempotencyClaim: ':idempotency-claim:a:b:3', received: ':received' },
+      ...{ receivedLost: ':received:lost' },
       ...{ receivedTimes: ':received:times', restriction: ':restriction', refusedContacts: ':restriction:refused' },
       ...{
         queryEnds: ':query-ends',

@@ -116,7 +116,10 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   const share = { holder: keeperOf(taken), bytes: requestBytes(told) };
   const answered = await deps.memory.hold(share, async (hasWaited) => {
     if (hasWaited && !(await isAsTaken(deps.store, taken))) return undefined;
-    return post(work, await deps.feed.pack(webhook, told));
+    const delivery = await deps.feed.pack(webhook, told);
+    const answered = await post(work, delivery);
+    if (delivery.lostContent && answered && wasTaken(answered.attempt)) deps.counts.countLostContent();
+    return answered;
   });
   if (!answered) return 'taken';
   if (wasTaken(answered.attempt)) return settle(work, answered, { state: grown(state), changes: done });

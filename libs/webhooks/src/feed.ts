@@ -23,6 +23,8 @@ export interface Delivery {
   body: Buffer;
   /** When its first event happened. */
   atMs: number;
+  /** What a person wrote had to go for room before this was packed. */
+  lostContent?: true;
 }
 
 /** One event, or one change of `messages.updated`. */

@@ -130,10 +130,12 @@ export function postIn(work: LaneWork, told: readonly Told[]): Promise<PostedTol
   const { deps, lane, source } = work;
   return postTold(work, told, {
     keyOf: (each) => deps.feed.keyOf(source, each),
-    onTaken: ([first], lateMs) => {
+    onTaken: ([first], { atMs, lostContent }, nowMs) => {
+      // It may have been told before.
       if (lane === 'replay') return;
-      deps.counts.observeTold(lane, lateMs);
+      deps.counts.observeTold(lane, nowMs - atMs);
       if (first?.gap) deps.counts.countGap(first.gap);
+      if (lostContent) deps.counts.countLostContent();
     },
   });
 }

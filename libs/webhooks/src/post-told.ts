@@ -1,7 +1,7 @@
 import { wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { isAsTaken } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
-import type { Told } from './feed.js';
+import type { Delivery, Told } from './feed.js';
 import { requestBytes } from './log/held-texts.js';
 import { type Answered, confirmClaim, keeperOf, post, type Work } from './work.js';
 
@@ -21,7 +21,10 @@ export const wasAllTaken = ({ attempt, takenTold }: PostedTold, told: readonly T
 export async function postTold(
   work: Work,
   told: readonly Told[],
-  { keyOf, onTaken }: { keyOf(told: Told): string; onTaken(request: readonly Told[], lateMs: number): void },
+  {
+    keyOf,
+    onTaken,
+  }: { keyOf(told: Told): string; onTaken(request: readonly Told[], delivery: Delivery, nowMs: number): void },
 ): Promise<PostedTold | undefined> {
   const { deps, webhook, taken } = work;
   const waiting = told[0]?.parks.device === undefined ? [...chainsOf(told, keyOf).values()] : [[told]];
@@ -46,7 +49,7 @@ export async function postTold(
     const answered = await post(work, delivery);
     const isTaken = answered !== undefined && wasTaken(answered.attempt);
     if (!isTaken) failed ??= answered ? 'failed' : 'stopped';
-    if (isTaken) onTaken(request, answered.nowMs - delivery.atMs);
+    if (isTaken) onTaken(request, delivery, answered.nowMs);
     if (answered) await note(answered);
     return isTaken;
   };

@@ -22,6 +22,8 @@ export interface DeliveryCounts {
   /** An endpoint took an event so long after it happened. */
   observeTold(lane: Lane, ms: number): void;
   countGap(cause: GapCause): void;
+  /** An endpoint took a message without its content, for which there was no room. */
+  countLostContent(): void;
 }
 
 /** What is known of an endpoint from one look to the next. */

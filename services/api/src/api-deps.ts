@@ -9,6 +9,7 @@ import type { EventBells } from '@gateway/store/events/event-bells';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { ApiMetrics } from './api-metrics.js';
 import type { EventWaits } from './events/event-waits.js';
+import type { ToldMessages } from './events/told-messages.js';
 import type { AddressWindows } from './http/address-windows.js';
 import type { BodyBudget } from './http/body/body-budget.js';
 import type { Turns } from './http/turns.js';
@@ -25,6 +26,8 @@ export interface ApiDeps {
   eventBells: EventBells;
   /** Calls that wait for events, by token. */
   eventWaits: EventWaits;
+  /** To those who read events, by token. */
+  toldMessages: ToldMessages;
   clientVersion: Pick<ClientVersion, 'read'>;
   /** Of devices that the operator gave no other: the senders' default, for estimates. */
   defaultPace: Pace;

@@ -14,6 +14,7 @@ import { addFleetMetrics } from '@gateway/store/survey/add-fleet-metrics';
 import { createApiMetrics, previewMetrics } from './api-metrics.js';
 import { type ApiConfig, availableBytes } from './config.js';
 import { EventWaits } from './events/event-waits.js';
+import { ToldMessages } from './events/told-messages.js';
 import { AddressWindows } from './http/address-windows.js';
 import { createApp } from './http/app.js';
 import { BodyBudget } from './http/body/body-budget.js';
@@ -78,6 +79,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
       doorbells,
       eventBells,
       eventWaits,
+      toldMessages: new ToldMessages(),
       clientVersion: new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION }),
       defaultPace: defaultPace(config.PACE_PER_MINUTE),
       trustedProxies: config.TRUST_PROXY,

@@ -47,6 +47,10 @@ export const EVENTS_METRICS = {
     question: 'Did receivers miss events, and so must read the state of their messages anew?',
     labels: { cause: GAP_CAUSES },
   }),
+  withoutContent: counter('gateway_webhook_events_without_content_total', {
+    help: 'Messages of people that an endpoint took without their content, which had to go for room before; replays are not counted.',
+    question: 'Do people write more than there is room for until endpoints are told of it?',
+  }),
   attempts: counter('gateway_webhook_attempts_total', {
     help: 'Requests to webhook endpoints, by how they were answered.',
     question: 'Do endpoints take what they are told, and if not: is it their answer, or the way there?',
@@ -90,6 +94,7 @@ export function addEventsMetrics(registry: Registry) {
     countAttempt: (attempt: WebhookAttempt) => metrics.attempts.inc({ outcome: outcomeOf(attempt) }),
     observeTold: (lane: Lane, ms: number) => metrics.told.observe({ lane }, Math.max(0, ms) / 1000),
     countGap: (cause: GapCause) => metrics.gaps.inc({ cause }),
+    countLostContent: () => metrics.withoutContent.inc(),
     showWebhooks(survey: WebhookSurvey, nowMs: number) {
       const { byStatus, parked, failingSinceMs = nowMs, undeliveredSinceMs = nowMs } = survey;
       for (const state of WEBHOOK_STATUSES) metrics.webhooks.set({ state }, byStatus[state]);

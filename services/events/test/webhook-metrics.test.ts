@@ -2,9 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
@@ -76,6 +79,24 @@ describe('the metrics of webhooks', () => {
       );
       expect(counts).to.deep.equal([1, 2, 1, 0]);
       expect(metric('gateway_webhook_failing_seconds')).to.be.within(0.001, 60);
+      return true;
+    });
+  });
+
+  it('tell how many messages endpoints took without their content, for which there was no room', async () => {
+    const address = { workspace: 'main', device: 'a' };
+    await create(204);
+    await ensureDevice(space.store, address);
+    const ownership = (await takeDevice(space.store, address, { owner: 'test', ttlMs: 60_000 }))!;
+    for (const platformId of ['A', 'B', 'C']) {
+      const message = { platformId, jid: '491511234001@s.whatsapp.net', text: 'hello' };
+      await recordReceived(space.store, ownership, { message, nowMs: Date.now(), mostBytes: 0 });
+    }
+    await start();
+    await eventually(async () => {
+      const metric = await read();
+      expect(metric('gateway_webhook_attempts_total{outcome="taken"}')).to.equal(3);
+      expect(metric('gateway_webhook_events_without_content_total')).to.equal(2);
       return true;
     });
   });

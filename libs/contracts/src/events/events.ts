@@ -98,7 +98,11 @@ const text = Joi.string().allow('', null);
 const content = Joi.alternatives().try(
   Joi.object({
     type: Joi.string().valid('text').required(),
-    text: text.required().description('`null`: it is not kept, or not told.'),
+    text: text
+      .required()
+      .description(
+        '`null`: what was written, a text or anything else, is not kept any more (after 7 days, earlier if people write more than there is room for, or as they were forgotten), or is not told to this webhook (`content`).',
+      ),
   }),
   Joi.object({
     type: Joi.string()

@@ -5,7 +5,7 @@ import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Store } from '../core/store.js';
 import { UnknownKeyError } from '../core/vault.js';
-import { type ReceivedMessage, readInbound } from '../inbound/received-messages.js';
+import { isLostForRoom, type ReceivedMessage, readInbound } from '../inbound/received-messages.js';
 
 /** A process that is older than a new key is replaced within it. */
 const KEY_PATIENCE_MS = 3_600_000;
@@ -14,6 +14,8 @@ export interface DescribedMessage {
   data: Record<string, unknown>;
   /** Who wrote it, by one name, whether their number is known or not; absent of one that was erased, or is too old. */
   writer?: string;
+  /** What is in it had to go for room, before its time. */
+  lostContent?: true;
 }
 
 /**
@@ -25,13 +27,8 @@ export async function describeReceived(
   address: DeviceAddress,
   { receivedId, arrivedAtMs }: { receivedId: string; arrivedAtMs: number },
 ): Promise<DescribedMessage> {
-  const nowMs = systemClock.nowMs();
-  const message = await readInbound(store, address, { receivedId, nowMs, toldAtMs: arrivedAtMs }).catch(
-    (thrown: unknown) => {
-      if (thrown instanceof UnknownKeyError && nowMs >= arrivedAtMs + KEY_PATIENCE_MS) return undefined;
-      throw thrown;
-    },
-  );
+  const found = await findMessage(store, address, { receivedId, arrivedAtMs });
+  const message = found === 'lost' ? undefined : found;
   const known = message ?? ({} as Partial<ReceivedMessage>);
   const { phone, jid, hiddenId, name, atMs = arrivedAtMs, replyTo, replyToSend } = known;
   const data = {
@@ -43,7 +40,23 @@ export async function describeReceived(
     replyTo: replyTo === undefined ? null : reference({ platformId: replyTo, messageId: replyToSend }),
   };
   const writer = hiddenId ?? jid;
-  return writer === undefined ? { data } : { data, writer };
+  return { data, ...(writer !== undefined && { writer }), ...(found === 'lost' && { lostContent: true }) };
+}
+
+/** `lost`: it had to go for room. */
+async function findMessage(
+  store: Store,
+  address: DeviceAddress,
+  { receivedId, arrivedAtMs }: { receivedId: string; arrivedAtMs: number },
+): Promise<ReceivedMessage | 'lost' | undefined> {
+  const nowMs = systemClock.nowMs();
+  try {
+    const message = await readInbound(store, address, { receivedId, nowMs, toldAtMs: arrivedAtMs });
+    return message ?? ((await isLostForRoom(store, address, { arrivedAtMs, nowMs })) ? 'lost' : undefined);
+  } catch (thrown) {
+    if (thrown instanceof UnknownKeyError && nowMs >= arrivedAtMs + KEY_PATIENCE_MS) return undefined;
+    throw thrown;
+  }
 }
 
 function describeContent(

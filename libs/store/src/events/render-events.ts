@@ -27,6 +27,8 @@ export interface RenderedEvent {
   event: GatewayEvent;
   /** Where one is who has this event. */
   place: LogPlace;
+  /** See `DescribedMessage`. */
+  lostContent?: true;
 }
 
 /** Changes that come in one event at most, and that are described in one turn of the event loop: it takes some milliseconds. */
@@ -103,6 +105,8 @@ export interface EntryEvent {
   end: number;
   /** Of what a person wrote: see `DescribedMessage`. */
   writer?: string;
+  /** The same. */
+  lostContent?: true;
   /** Of changes that are told with others only: how far one is who was told each of them alone, as another type was asked for. */
   rowEnds?: number[];
   /** Of changes that are told together: which of them are told alone, too. */
@@ -211,7 +215,7 @@ async function renderOther(
   { store, workspace, sends, describe }: Rendering,
   entry: LoggedEntry,
   part: Exclude<EventPart, { kind: 'changes' }>,
-): Promise<Pick<EntryEvent, 'event' | 'writer' | 'gap'>[]> {
+): Promise<Pick<EntryEvent, 'event' | 'writer' | 'lostContent' | 'gap'>[]> {
   const address = { workspace, device: entry.device ?? '' };
   const short = entry.device === undefined ? workspace : shortDeviceId(address);
   const at = iso(entry.atMs);

@@ -16,7 +16,7 @@ const recordStep = defineScript({
   name: 'record-received',
   whenFull: 'runs',
   isFenced: true,
-  keys: ['received', 'receivedTimes', 'receivedBytes', 'outbox'],
+  keys: ['received', 'receivedTimes', 'receivedBytes', 'receivedLost', 'outbox'],
   args: {
     receivedId: text,
     sealed: bytes,
@@ -84,7 +84,8 @@ export async function recordReceived(
   }: { message: ReceivedMessage; nowMs: number; mostBytes?: number },
 ): Promise<{ isNew: boolean; keptBytes: number }> {
   const { address } = ownership;
-  const keys = { ...keysOf(store, address), outbox: outboxOf(store, address) };
+  const { receivedLost } = deviceKeys(store.space, address);
+  const keys = { ...keysOf(store, address), receivedLost, outbox: outboxOf(store, address) };
   const plain = JSON.stringify(await nameOwnSends(store, address, given));
   const limits = { nowMs, retentionMs: RETENTION_MS, mostBytes, entryBytes: ENTRY_BYTES };
   const keepUnder = (receivedId: string, otherIds: readonly string[]) => {
@@ -167,6 +168,20 @@ export async function readInbound(
   // One that Redis lost came again with the same time of the network.
   const isLater = arrivedAtMs > toldAtMs && (message.atMs ?? 0) > toldAtMs + CLOCKS_DIFFER_MS;
   return isLater ? undefined : message;
+}
+
+/**
+ * Whether one that is not kept any more had to go for room: not one whose time is over, or that was forgotten on request, unless all that
+ * came then have had to go since.
+ */
+export async function isLostForRoom(
+  store: Store,
+  address: DeviceAddress,
+  { arrivedAtMs, nowMs }: { arrivedAtMs: number; nowMs: number },
+): Promise<boolean> {
+  if (arrivedAtMs <= nowMs - RETENTION_MS) return false;
+  const lostMs = await store.redis.get(deviceKeys(store.space, address).receivedLost);
+  return lostMs !== null && arrivedAtMs <= Number(lostMs);
 }
 
 /** When it was kept, ms; `undefined` for one that is not, or not any more. */

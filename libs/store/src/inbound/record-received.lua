@@ -31,10 +31,16 @@ local function forget(id)
 end
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', received_times_key, '-inf', now_ms - retention_ms, 'LIMIT', 0, 100)) do forget(id) end
 if kept > tonumber(most_bytes) then
-  for _, id in ipairs(redis.call('ZRANGE', received_times_key, 0, 999)) do
+  local oldest = redis.call('ZRANGE', received_times_key, 0, 999, 'WITHSCORES')
+  local lost_ms
+  for at = 1, #oldest, 2 do
+    local id = oldest[at]
     if kept <= tonumber(most_bytes) or id == received_id then break end
     forget(id)
+    lost_ms = oldest[at + 1]
   end
+  -- Who tells of them later learns why they are gone.
+  if lost_ms then redis.call('SET', received_lost_key, lost_ms, 'PX', retention_ms) end
 end
 redis.call('SET', received_bytes_key, math.max(kept, 0), 'PX', retention_ms)
 redis.call('PEXPIRE', received_key, retention_ms)

@@ -6,7 +6,7 @@ import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { createVault, UnknownKeyError } from '@gateway/store/core/vault';
 import { readIdKey } from '@gateway/store/devices/devices';
 import { describeReceived } from '@gateway/store/events/describe-received';
-import { type ReceivedMessage, recordReceived } from '@gateway/store/inbound/received-messages';
+import { forgetReceivedFrom, type ReceivedMessage, recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { expect } from 'chai';
 import { useOwnedDevice } from '../support/use-owned-device.js';
@@ -140,6 +140,34 @@ describe('what a person wrote, as events tell it', () => {
       ...{ platformMessageId: 'gone', from: null, name: null, at: '1970-01-01T00:00:05.000Z' },
       ...{ content: { type: 'text', text: null }, replyTo: null },
     });
+  });
+
+  it('says so where it had to go for room before its time: not where that is over, or a person was forgotten', async () => {
+    const nowMs = Date.now();
+    const keep = async (platformId: string, arrivedAtMs: number, mostBytes?: number) => {
+      const message = { platformId, jid: platformId, text: 'hello' };
+      const room = mostBytes === undefined ? {} : { mostBytes };
+      await recordReceived(space.store, ownership, { message, nowMs: arrivedAtMs, ...room });
+    };
+    const isLost = async (receivedId: string, arrivedAtMs: number) => {
+      const { lostContent = false, data } = await describeReceived(space.store, address, { receivedId, arrivedAtMs });
+      return [lostContent, (data.content as { text: string | null }).text];
+    };
+    await keep('old', nowMs - 7 * 24 * HOUR_MS);
+    await keep('former', nowMs - 3 * HOUR_MS);
+    await keep('latter', nowMs - 2 * HOUR_MS);
+    await forgetReceivedFrom(space.store, address, ({ jid }) => jid === 'latter');
+    expect(await isLost('former', nowMs - 3 * HOUR_MS)).to.deep.equal([false, 'hello']);
+    expect(await isLost('latter', nowMs - 2 * HOUR_MS)).to.deep.equal([false, null]);
+    await keep('older', nowMs - HOUR_MS, 0);
+    await keep('newest', nowMs);
+    await forgetReceivedFrom(space.store, address, ({ jid }) => jid === 'older');
+    expect(await isLost('old', nowMs - 7 * 24 * HOUR_MS), 'its time is over').to.deep.equal([false, null]);
+    expect(await isLost('former', nowMs - 3 * HOUR_MS)).to.deep.equal([true, null]);
+    expect(await isLost('older', nowMs - HOUR_MS), 'came after all that had to go').to.deep.equal([false, null]);
+    expect(await isLost('newest', nowMs)).to.deep.equal([false, 'hello']);
+    const { receivedLost } = deviceKeys(space.store.space, address);
+    expect(await space.store.redis.pttl(receivedLost)).to.be.within(1, 7 * 24 * HOUR_MS);
   });
 
   it('waits an hour for a key that is not configured here, and is then told without what is in it', async () => {

@@ -70,12 +70,13 @@ export function logFeed(
     digest(memory.parkingKey!, [workspace, lane, event.device ?? '', who])
       .toString('base64url')
       .slice(0, KEY_CHARACTERS);
-  const withText = async (event: GatewayEvent): Promise<GatewayEvent> => {
-    if (!isWithoutText(event)) return event;
+  const withText = async (told: LogTold): Promise<Pick<LogTold, 'event' | 'lostContent'>> => {
+    const { event } = told;
+    if (!isWithoutText(event)) return told;
     const address = { workspace, device: event.device! };
     const { receivedId } = parseEventId(event.id) as EventIdParts & { kind: 'received' };
-    const { data } = await describe(store, address, { receivedId, arrivedAtMs: Date.parse(event.timestamp) });
-    return { ...event, data };
+    const { data, ...of } = await describe(store, address, { receivedId, arrivedAtMs: Date.parse(event.timestamp) });
+    return { ...of, event: { ...event, data } };
   };
   return {
     async findEnd(webhook, lane, { after, asked, upTo, ...limits }) {
@@ -132,11 +133,12 @@ export function logFeed(
       const gone = new Set(ids);
       for (const entry of entries) {
         gone.delete(entry.id);
-        for await (const { event, writer } of eachOf(entry, 0)) {
+        for await (const { event, writer, lostContent } of eachOf(entry, 0)) {
           // In the place of what its send would say.
           if (event.type === GAP) gone.add(entry.id);
           const place = { entry: entry.id, offset: 0 };
-          for (const told of toldIn(hold({ entry: entry.id, event, place, ...(writer !== undefined && { writer }) }))) {
+          const of = { ...(writer !== undefined && { writer }), ...(lostContent && { lostContent }) };
+          for (const told of toldIn(hold({ entry: entry.id, event, place, ...of }))) {
             found.set(nameOf(told.parks), told);
             if (!tellsChanges(told.parks.type)) continue;
             otherwise.set(told.parks.id, told);
@@ -168,8 +170,11 @@ export function logFeed(
         atMs: Date.parse(first.row?.at ?? first.event.timestamp),
         ...(device !== undefined && { device }),
       };
-      const event = first.row ? updateOf(entry, rows) : await withText(first.event);
-      return { id: event.id, body: Buffer.from(JSON.stringify(hideParts(event, settings))), atMs: entry.atMs };
+      const { event, lostContent } = first.row ? { event: updateOf(entry, rows) } : await withText(first);
+      // What it does not want to know is no loss to it.
+      const isLoss = lostContent && settings.content !== 'none';
+      const body = Buffer.from(JSON.stringify(hideParts(event, settings)));
+      return { id: event.id, body, atMs: entry.atMs, ...(isLoss && { lostContent }) };
     },
     packLost({ id }, { lost, atMs }) {
       const event: GatewayEvent = {
@@ -282,9 +287,11 @@ async function* stepsAfter(
   }
 }
 
-function stepOf({ event, end, writer, rowEnds, areTwice, gap }: EntryEvent, behind: string, step: Step): Step {
+function stepOf(told: EntryEvent, behind: string, step: Step): Step {
+  const { event, end, writer, lostContent, rowEnds, areTwice, gap } = told;
   step.event = event;
   if (writer !== undefined) step.writer = writer;
+  if (lostContent) step.lostContent = lostContent;
   step.end = { entry: behind, offset: end };
   if (gap) step.gap = gap;
   if (areTwice) step.rows = rowEnds ? { behind, areTwice, ends: rowEnds } : { behind, areTwice };

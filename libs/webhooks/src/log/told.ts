@@ -24,6 +24,8 @@ export interface Step {
   isEnd?: boolean;
   /** Of what a person wrote: see `DescribedMessage`. */
   writer?: string;
+  /** The same. */
+  lostContent?: true;
   /** See `textsHolder`. */
   bytes?: number;
   /** Where one is who has this event. */
@@ -41,19 +43,19 @@ export interface LogTold extends Told {
   /** Of `messages.updated`: this one change. */
   row?: ChangeData;
   writer?: string;
+  lostContent?: true;
 }
 
-export type ToldStep = Pick<Step, 'entry' | 'event' | 'writer' | 'bytes' | 'place' | 'rows' | 'gap'>;
+export type ToldStep = Pick<Step, 'entry' | 'event' | 'writer' | 'lostContent' | 'bytes' | 'place' | 'rows' | 'gap'>;
 
-export function toldIn({ entry, event, writer, bytes, place, rows, gap }: ToldStep): LogTold[] {
+export function toldIn({ entry, event, writer, lostContent, bytes, place, rows, gap }: ToldStep): LogTold[] {
   if (!event) return [];
   const { type, device } = event;
   const to = sayCursor(place);
   if (type !== UPDATED) {
     const parks: ParkedEvent = { entry, id: parkedId(event.id), type };
-    return [
-      { event, to, parks, ...(writer !== undefined && { writer }), ...(bytes && { bytes }), ...(gap && { gap }) },
-    ];
+    const found = { ...(writer !== undefined && { writer }), ...(lostContent && { lostContent }) };
+    return [{ event, to, parks, ...found, ...(bytes && { bytes }), ...(gap && { gap }) }];
   }
   return rowsOf({ event }).map((row, i) => {
     const parks: ParkedEvent = { entry, id: row.id, type };

@@ -1,2 +1,7 @@
 /** Counts nothing. */
-export const silentCounts = { countAttempt: () => {}, observeTold: () => {}, countGap: () => {} };
+export const silentCounts = {
+  countAttempt: () => {},
+  observeTold: () => {},
+  countGap: () => {},
+  countLostContent: () => {},
+};

@@ -49,6 +49,8 @@ export interface LoggedEndpoint {
   roomBytes: number;
   /** Of which the deliverer counted the causes. */
   gaps: string[];
+  /** Messages without content that the deliverer counted. */
+  lostContents: number;
 }
 
 /** A server of this host, to which what happens to sends of a device is told by way of outbox and log; new for each test. */
@@ -78,7 +80,7 @@ export function useLoggedEndpoint() {
     server.close();
   });
   beforeEach(async () => {
-    const taken = { events: [], posted: [], status: 200, aheadMs: 0, roomBytes: ROOM_BYTES, gaps: [] };
+    const taken = { events: [], posted: [], status: 200, aheadMs: 0, roomBytes: ROOM_BYTES, gaps: [], lostContents: 0 };
     Object.assign(stage, { ...taken, refuses: () => false, take: async () => {} } satisfies LoggedEndpoint);
     await ensureDevice(space.store, address);
   });
@@ -125,7 +127,11 @@ export function useLoggedEndpoint() {
       const clock = { nowMs, monotonicMs: () => performance.now() };
       const deps = {
         ...{ store: space.store, clock, owner: ownerOf('process-1') },
-        counts: { ...silentCounts, countGap: (cause: string) => void stage.gaps.push(cause) },
+        counts: {
+          ...silentCounts,
+          countGap: (cause: string) => void stage.gaps.push(cause),
+          countLostContent: () => void stage.lostContents++,
+        },
         policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
         ...{ random: () => 0.5, signal: new AbortController().signal, posted: new PostedRanges() },
         longWays: new LongWays(),

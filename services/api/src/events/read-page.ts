@@ -7,15 +7,16 @@ import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 import { readInTurn } from '../http/read-in-turn.js';
 
-/** Events behind a place. Throws `events_gone`, with the place from which on they are there, when some are not any more. */
+/** Events behind a place, as they are told to the caller. Throws `events_gone`, with the place from which on they are there, when some are not any more. */
 export async function readPage(
   call: Pick<Call<unknown, unknown>, 'workspace' | 'token' | 'signal'>,
-  { store }: Pick<ApiDeps, 'store'>,
+  { store, metrics, toldMessages }: Pick<ApiDeps, 'store' | 'metrics' | 'toldMessages'>,
   after: LogPlace,
   filter: EventFilter & { limit: number },
 ): Promise<EventPage> {
   const page = await readInTurn(call, () => readEvents({ store, workspace: call.workspace }, after, filter));
   if ('oldest' in page) throw eventsGone(page, 'after');
+  metrics.readWithoutContent.inc(toldMessages.note(call.token.keyId, page.rows));
   return page;
 }
 

@@ -1,6 +1,7 @@
 import type { ApiDeps } from '@gateway/api/api-deps';
 import { createApiMetrics, previewMetrics } from '@gateway/api/api-metrics';
 import { EventWaits } from '@gateway/api/events/event-waits';
+import { ToldMessages } from '@gateway/api/events/told-messages';
 import { AddressWindows } from '@gateway/api/http/address-windows';
 import { createApp } from '@gateway/api/http/app';
 import { BodyBudget } from '@gateway/api/http/body/body-budget';
@@ -133,6 +134,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       doorbells,
       eventBells,
       eventWaits,
+      toldMessages: new ToldMessages(),
       clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
       defaultPace: options.pace ?? defaultPace(0),
       trustedProxies: options.trustedProxies ?? 0,

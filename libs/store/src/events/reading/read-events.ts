@@ -35,7 +35,10 @@ export async function readEvents(
   if (entries.length > 0) await store.confirmWrites(workspaceKeys(store.space, workspace).eventLog);
   const page: EventPage = { rows: [], next: after, looked, isLast };
   let [changes, characters] = [0, 0];
-  for await (const { event, place } of eachEvent(store, workspace, entries, { ...filter, taken: after.offset })) {
+  for await (const { event, place, lostContent } of eachEvent(store, workspace, entries, {
+    ...filter,
+    taken: after.offset,
+  })) {
     // Of the first entry, what was taken before.
     if (place.entry === '0-0' && place.offset <= after.offset) continue;
     const weight = [event.data.changes, event.data.phones].find(Array.isArray)?.length ?? 1;
@@ -45,7 +48,7 @@ export async function readEvents(
     [changes, characters] = [changes + weight, characters + written];
     // A place within the first entry is behind what came before it.
     const here = place.offset > 0 && place.entry === '0-0' ? { entry: after.entry, offset: place.offset } : place;
-    page.rows.push({ event, place: here });
+    page.rows.push({ event, place: here, ...(lostContent && { lostContent }) });
     page.next = here;
   }
   const last = entries.at(-1);
