@@ -1,9 +1,17 @@
 import { buildOpenApi } from '@gateway/api/documents/build-openapi';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
+import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
 import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import { DEFAULT_WORKSPACE, type Workspace } from '@gateway/contracts/ids';
+import { partsOfWorkspace } from '@gateway/contracts/keys-of-workspace';
 import { parseNetworks } from '@gateway/egress/address-rules';
+import { systemClock } from '@gateway/runtime/clock';
+import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
+import { readCapacity } from '@gateway/store/core/capacity';
+import { takeBacklog } from '@gateway/store/limits/take-backlog';
 import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
+import { eventually } from '@gateway/testkit/eventually';
+import { monitor } from '@gateway/testkit/redis-servers/monitor';
 import { makePdf } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 import { answerContacts } from './support/answer-contacts.js';
@@ -15,6 +23,9 @@ import { useTestApi } from './support/use-test-api.js';
 const PHONE = '447700900001';
 const FILE = makePdf().toString('base64');
 const ACCOUNTS: Record<Workspace, string> = { [DEFAULT_WORKSPACE]: '447700900901', other: '447700900902' };
+
+/** The last word that a server is watched for. */
+const END = 'the-end';
 
 type Request = readonly [operation: string, request: string, options?: CallOptions];
 
@@ -68,8 +79,12 @@ const LEAVE: readonly Request[] = [
 ];
 
 describe('two workspaces with devices, people, keys and files of the same names', () => {
+  // How full Redis is, which what all workspaces have says together: asked once, and not while one of them is watched.
+  let capacity: ReturnType<typeof readCapacity> | undefined;
+  const readOnce = () => (capacity ??= readCapacity(space.store));
   const { space, api } = useTestApi({
     once: true,
+    headroom: new RedisHeadroom(readOnce, systemClock, (use) => takeBacklog(space.store, use)),
     waits: { logoutMs: 20, otpMs: 10_000, takenMs: 10_000 },
     webhookPolicy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
   });
@@ -125,6 +140,29 @@ describe('two workspaces with devices, people, keys and files of the same names'
     return { token, tell, messageIds, ids, close: () => sender.close() };
   }
 
+  /** All commands from now on, those of scripts too, in which a key of this workspace is named. */
+  async function watchKeysOf(workspace: Workspace) {
+    const partIn = partsOfWorkspace(space.store.space, workspace);
+    const nodes = masterNodes(space.store.redis);
+    const named: string[][] = [];
+    let [seen, ends] = [0, 0];
+    const monitors = await Promise.all(
+      nodes.map((node) =>
+        monitor(node, (words) => {
+          seen++;
+          if (words.includes(END)) ends++;
+          if (words.some((word) => partIn(word) === 'whole')) named.push(words);
+        }),
+      ),
+    );
+    return async () => {
+      await Promise.all(nodes.map((node) => node.echo(END)));
+      await eventually(() => ends === nodes.length);
+      for (const { close } of monitors) close();
+      return { named, seen };
+    };
+  }
+
   it('answers each as if the other were not there, from every endpoint', async () => {
     const document = buildOpenApi(ENDPOINTS, BASE_PATH);
     const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
@@ -135,6 +173,7 @@ describe('two workspaces with devices, people, keys and files of the same names'
     const used = await one.tell(USE);
     expect(used.filter(({ status, replayed }) => Number(status) > 202 || replayed)).to.deep.equal([]);
     const looked = await one.tell(LOOK);
+    const touched = await watchKeysOf(DEFAULT_WORKSPACE);
     expect(await other.tell(USE)).to.deep.equal(used);
     expect(await other.tell(LOOK)).to.deep.equal(looked);
     const bodies = (told: readonly { body: unknown }[]) => told.map(({ body }) => body);
@@ -164,6 +203,9 @@ describe('two workspaces with devices, people, keys and files of the same names'
         expect([theirs.status, bodyOf(theirs, id)], request).to.deep.equal([none.status, bodyOf(none, nothing)]);
       }
     }
+    const { named, seen } = await touched();
+    expect(named, 'commands with its keys while the other asks').to.deep.equal([]);
+    expect(seen).to.be.above(strange.length);
     expect(bodies(await one.tell(LOOK)), 'what it sees afterwards').to.deep.equal(bodies(looked));
     const left = bodies(await one.tell(LEAVE));
     expect(bodies(await other.tell(LEAVE))).to.deep.equal(left);
