@@ -36,7 +36,7 @@ interface TestRun {
 
 /**
  * Side by side: tests mostly wait, but for the long ones, of which many need a core for themselves and browsers more than that. Those
- * of them that do wait have a third run.
+ * of them that do wait have runs of their own.
  */
 const RUNS = { usual: 3, long: 2, waiting: 2 };
 /** Of the long tests, of which nothing else stops one that hangs: four times what they take on a machine that has no other work. */

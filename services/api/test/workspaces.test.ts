@@ -79,7 +79,7 @@ const LEAVE: readonly Request[] = [
 ];
 
 describe('two workspaces with devices, people, keys and files of the same names', () => {
-  // How full Redis is, which what all workspaces have says together: asked once, and not while one of them is watched.
+  // To know how full Redis is, an API reads what all workspaces have: here before the keys of one are watched.
   let capacity: ReturnType<typeof readCapacity> | undefined;
   const readOnce = () => (capacity ??= readCapacity(space.store));
   const { space, api } = useTestApi({
@@ -173,7 +173,7 @@ describe('two workspaces with devices, people, keys and files of the same names'
     const used = await one.tell(USE);
     expect(used.filter(({ status, replayed }) => Number(status) > 202 || replayed)).to.deep.equal([]);
     const looked = await one.tell(LOOK);
-    const touched = await watchKeysOf(DEFAULT_WORKSPACE);
+    const endWatch = await watchKeysOf(DEFAULT_WORKSPACE);
     expect(await other.tell(USE)).to.deep.equal(used);
     expect(await other.tell(LOOK)).to.deep.equal(looked);
     const bodies = (told: readonly { body: unknown }[]) => told.map(({ body }) => body);
@@ -203,12 +203,14 @@ describe('two workspaces with devices, people, keys and files of the same names'
         expect([theirs.status, bodyOf(theirs, id)], request).to.deep.equal([none.status, bodyOf(none, nothing)]);
       }
     }
-    const { named, seen } = await touched();
+    const { named, seen } = await endWatch();
     expect(named, 'commands with its keys while the other asks').to.deep.equal([]);
     expect(seen).to.be.above(strange.length);
     expect(bodies(await one.tell(LOOK)), 'what it sees afterwards').to.deep.equal(bodies(looked));
     const left = bodies(await one.tell(LEAVE));
+    const endLastWatch = await watchKeysOf(DEFAULT_WORKSPACE);
     expect(bodies(await other.tell(LEAVE))).to.deep.equal(left);
+    expect((await endLastWatch()).named, 'and while it leaves').to.deep.equal([]);
     for (const { close } of [one, other]) close();
   });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-const LOCALHOST = '127.0.0.1';
+export const LOCALHOST = '127.0.0.1';
 const FIRST_ADDRESS = 11;
 
 interface Link {

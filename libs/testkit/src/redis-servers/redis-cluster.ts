@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { eventually } from '../eventually.js';
 import { askServer } from './ask-server.js';
-import { CuttableNetwork } from './cuttable-network.js';
+import { CuttableNetwork, LOCALHOST } from './cuttable-network.js';
 import { PASSWORD, RedisProcess, type RedisProcessOptions } from './redis-process.js';
 import { findSteadyPort } from './steady-port.js';
 
@@ -17,7 +17,6 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
-const LOCALHOST = '127.0.0.1';
 const SLOTS = 16_384;
 
 /**

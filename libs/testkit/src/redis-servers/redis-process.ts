@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CuttableNetwork } from './cuttable-network.js';
+import { type CuttableNetwork, LOCALHOST } from './cuttable-network.js';
 import { findSteadyPort } from './steady-port.js';
 
 export interface RedisProcessOptions {
@@ -19,7 +19,6 @@ export interface RedisProcessOptions {
 
 /** Of servers that belong together. */
 export const PASSWORD = 'known-to-tests';
-const LOCALHOST = '127.0.0.1';
 const RESPAWN_MS = 250;
 
 /** None outlives us. */

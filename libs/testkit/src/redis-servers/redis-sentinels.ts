@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../eventually.js';
 import { askServer } from './ask-server.js';
-import { CuttableNetwork } from './cuttable-network.js';
+import { CuttableNetwork, LOCALHOST } from './cuttable-network.js';
 import { PASSWORD, RedisProcess, type RedisProcessOptions } from './redis-process.js';
 
 /** A real master with replicas, and Sentinels that put one of them in its place. */
@@ -46,7 +46,7 @@ export async function startRedisSentinels({
   const master = await RedisProcess.start({ ...common, settings: own });
   const followers = await Promise.all(
     Array.from({ length: replicas }, () =>
-      RedisProcess.start({ ...common, settings: [...own, '--replicaof', `127.0.0.1 ${master.port}`] }),
+      RedisProcess.start({ ...common, settings: [...own, '--replicaof', `${LOCALHOST} ${master.port}`] }),
     ),
   );
   const folder = mkdtempSync(join(tmpdir(), 'gateway-sentinels-'));
@@ -58,7 +58,7 @@ export async function startRedisSentinels({
   const sentinels = await Promise.all(
     Array.from({ length: sentinelCount }, (_, i) => startSentinel(`sentinel-${i}`, master.port)),
   );
-  const url = `redis+sentinel://:${PASSWORD}@${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER}`;
+  const url = `redis+sentinel://:${PASSWORD}@${sentinels.map(({ port }) => `${LOCALHOST}:${port}`).join(',')}/${MASTER}`;
   const servers = [master, ...followers];
   /** On whose machine each is. */
   const besides = new Map<RedisProcess, RedisProcess>();
@@ -101,7 +101,7 @@ export async function startRedisSentinels({
         async () => (await askSentinel(neighbour.port, 'MASTER'))['num-other-sentinels'] === String(sentinelCount),
         { everyMs: 100, what: 'the Sentinel beside the server knows the others' },
       );
-      return url.replace('@', `@127.0.0.1:${neighbour.port},`);
+      return url.replace('@', `@${LOCALHOST}:${neighbour.port},`);
     },
     stop: async () => {
       await Promise.all([...besides.keys(), ...sentinels, ...servers].map((server) => server.stop()));
@@ -113,18 +113,18 @@ export async function startRedisSentinels({
 
 function sentinelSettings(masterPort: number, quorum: number): string {
   return [
-    `sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} ${quorum}`,
+    `sentinel monitor ${MASTER} ${LOCALHOST} ${masterPort} ${quorum}`,
     `sentinel auth-pass ${MASTER} ${PASSWORD}`,
     `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
     `sentinel failover-timeout ${MASTER} ${FAILOVER_TIMEOUT_MS}`,
     // Where the others find it, and not what it calls from.
-    'sentinel announce-ip 127.0.0.1',
+    `sentinel announce-ip ${LOCALHOST}`,
     '',
   ].join('\n');
 }
 
 /** What a Sentinel answers to a question about the master. */
 async function askSentinel(port: number, question: string): Promise<Record<string, string>> {
-  const fields = (await askServer(`redis://127.0.0.1:${port}`, 'SENTINEL', question, MASTER)) as string[];
+  const fields = (await askServer(`redis://${LOCALHOST}:${port}`, 'SENTINEL', question, MASTER)) as string[];
   return Object.fromEntries(fields.flatMap((field, i) => (i % 2 === 0 ? [[field, fields[i + 1]!]] : [])));
 }

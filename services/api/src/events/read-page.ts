@@ -7,7 +7,10 @@ import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 import { readInTurn } from '../http/read-in-turn.js';
 
-/** Events behind a place, as they are told to the caller. Throws `events_gone`, with the place from which on they are there, when some are not any more. */
+/**
+ * Events behind a place, as they are told to the caller. Throws `events_gone`, with the place from which on they are there, when some are
+ * not any more.
+ */
 export async function readPage(
   call: Pick<Call<unknown, unknown>, 'workspace' | 'token' | 'signal'>,
   { store, metrics, toldMessages }: Pick<ApiDeps, 'store' | 'metrics' | 'toldMessages'>,
