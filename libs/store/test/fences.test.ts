@@ -16,9 +16,9 @@ import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { claimRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
+import { allScripts } from '@gateway/testkit/redis-servers/all-scripts';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { allScripts } from './support/all-scripts.js';
 import { everything } from './support/everything.js';
 
 const address = { workspace: 'main', device: 'phone-1' };

@@ -9,7 +9,6 @@ import {
   workspaceKeys,
 } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
-import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import { systemClock } from '@gateway/runtime/clock';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import { countKeyUse } from '@gateway/store/core/sealed-values';
@@ -49,8 +48,7 @@ import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { forgetReceivedFrom } from '@gateway/store/inbound/received-messages';
-import { countRequestOfAddress, countRequestOfToken } from '@gateway/store/limits/count-request';
-import { takeBacklog } from '@gateway/store/limits/take-backlog';
+import { countRequestOfToken } from '@gateway/store/limits/count-request';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { cancelSend, claimRecipient, forgetRecipient, takePace } from '@gateway/store/sends/change-send';
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
@@ -59,8 +57,6 @@ import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { readSend } from '@gateway/store/sends/read-send';
 import { SharedSurvey } from '@gateway/store/survey/shared-survey';
-import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
-import { createWebhook } from '@gateway/store/webhooks/webhooks';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { addOptOuts, findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
@@ -72,19 +68,22 @@ import {
 } from '@gateway/store/workspace/tokens/api-tokens';
 import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice } from '@gateway/testkit/ownership';
+import { allScripts } from '@gateway/testkit/redis-servers/all-scripts';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { takeInSend } from '@gateway/testkit/sends/take-in-send';
 import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
-import { allScripts } from './support/all-scripts.js';
 import { ANSWERS_ONCE, CHANGES_AGAIN, REFUSED } from './support/answers-on-full-redis.js';
+import { attemptsOn } from './support/attempts-on-full-redis.js';
 import { ADDRESS, HOUR_MS, PEOPLE, useFullRedis } from './support/full-redis.js';
+import { useNeighbours } from './support/use-neighbours.js';
 import { useWebhook } from './support/use-webhook.js';
 
 const address = ADDRESS;
 const PEER = { workspace: 'main', device: 'phone-2' };
 describe('a full Redis', () => {
   const { redis, store, ownership, repeats, ran, fill, hasRoom, accept, stateOf, settle } = useFullRedis();
+  const neighbours = useNeighbours(store, ADDRESS);
 
   it('keeps devices with their owners', async () => {
     await fill();
@@ -223,7 +222,9 @@ describe('a full Redis', () => {
     await store.redis.set(creds, 'before');
     await store.redis.hset(deviceKeys(store.space, address).received, 'p', store.vault.seal('x', 'received', 'p'));
     await fill();
-    expect((await countKeyUse(store)).map(({ values }) => values).some((values) => values > 0)).to.equal(true);
+    expect(
+      (await neighbours.ofAll(() => countKeyUse(store))).map(({ values }) => values).some((values) => values > 0),
+    ).to.equal(true);
     expect(await store.run('reseal', [creds], ['', 'before', 'after '.repeat(100)])).to.equal(1);
     hasRoom();
     await redis.empty();
@@ -350,29 +351,8 @@ describe('a full Redis', () => {
   });
 
   it('takes nothing new', async () => {
-    const target = { url: 'https://example.com/', headers: {} };
-    const made = { settings: DEFAULT_WEBHOOK_SETTINGS, target, secrets: [{ secret: 'whsec_x' }] };
-    const webhook = await createWebhook(store, 'main', made);
-    if (webhook === 'full') throw new Error('full');
+    const attempts = await attemptsOn(store, () => accept());
     await fill();
-    const repeat = { owner: 't', callersKey: 'new', address };
-    // What is there, for a set of holders.
-    const { devices } = workspaceKeys(store.space, 'main');
-    const attempts: Record<string, () => Promise<unknown>> = {
-      'count-address': () => countRequestOfAddress(store, `${redis.space.prefix}:limit`),
-      'create-webhook': () => createWebhook(store, 'main', made),
-      'accept-send': () => accept(),
-      'replay-webhook': () =>
-        replayWebhook(store, { workspace: 'main', id: webhook.id }, { afterMs: 1, beforeMs: 2 }, 3),
-      'take-backlog': () => takeBacklog(store, { workspace: 'main', messages: 1, room: 2, knownAtMs: 1, nowMs: 1 }),
-      'ask-owner': () => askOwner(store, address, { id: 'new', question: { kind: 'session' } }),
-      'place-repeat': () => findRepeat(store, { ...repeat, isBound: false }),
-      'close-repeat': () => store.run('close-repeat', [`${redis.space.prefix}:{x}:closed`], [HOUR_MS]),
-      'write-chunk': () =>
-        store.run('write-chunk', [`${redis.space.prefix}:{main}:chunk`, devices], ['bytes', Date.now() + HOUR_MS]),
-      'reserve-blob': () =>
-        putBlob(store, 'main', { bytes: Buffer.from('file'), nowMs: Date.now(), quotaBytes: 1_000 }),
-    };
     expect(Object.keys(attempts).sort()).to.deep.equal(REFUSED);
     for (const [name, attempt] of Object.entries(attempts)) {
       const refusal = await attempt().then(
@@ -386,6 +366,12 @@ describe('a full Redis', () => {
   it('is in the same state when a step comes twice, and its answer is the same', () => {
     expect([...repeats.changed].filter((name) => !CHANGES_AGAIN.includes(name)).sort()).to.deep.equal([]);
     expect([...repeats.answered].sort()).to.deep.equal(Object.keys(ANSWERS_ONCE).sort());
+  });
+
+  it('is met by every script without a key, an entry or a bell of another workspace', async () => {
+    const { seen, strange } = await neighbours.look();
+    expect((await allScripts()).map(({ name }) => name).filter((name) => !seen.has(name))).to.deep.equal([]);
+    expect(strange).to.deep.equal([]);
   });
 
   it('was tried with every script: those that run when it is full, and those that must not', async () => {

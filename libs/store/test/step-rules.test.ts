@@ -1,6 +1,6 @@
+import { allScripts } from '@gateway/testkit/redis-servers/all-scripts';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { allScripts } from './support/all-scripts.js';
 
 /** What single steps promise, where their callers can hardly be brought to the moment that it is about. */
 describe('a step in Redis', () => {

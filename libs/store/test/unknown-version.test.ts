@@ -19,11 +19,11 @@ import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { sessionKeyOf } from '@gateway/testkit/ownership';
+import { allScripts } from '@gateway/testkit/redis-servers/all-scripts';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { takeInSend } from '@gateway/testkit/sends/take-in-send';
 import { expect } from 'chai';
-import { allScripts } from './support/all-scripts.js';
 import { everything } from './support/everything.js';
 import { useOwnedDevice } from './support/use-owned-device.js';
 

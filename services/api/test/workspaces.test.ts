@@ -3,7 +3,6 @@ import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
 import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import { DEFAULT_WORKSPACE, type Workspace } from '@gateway/contracts/ids';
-import { partsOfWorkspace } from '@gateway/contracts/keys-of-workspace';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { systemClock } from '@gateway/runtime/clock';
 import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
@@ -12,6 +11,7 @@ import { takeBacklog } from '@gateway/store/limits/take-backlog';
 import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { monitor } from '@gateway/testkit/redis-servers/monitor';
+import { namesWorkspace } from '@gateway/testkit/redis-servers/names-workspace';
 import { makePdf } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 import { answerContacts } from './support/answer-contacts.js';
@@ -23,6 +23,9 @@ import { useTestApi } from './support/use-test-api.js';
 const PHONE = '447700900001';
 const FILE = makePdf().toString('base64');
 const ACCOUNTS: Record<Workspace, string> = { [DEFAULT_WORKSPACE]: '447700900901', other: '447700900902' };
+
+/** How a list is asked to go on. */
+const PLACE_IN: Record<string, string> = { '/opt-outs': 'cursor', '/messages': 'after', '/events': 'after' };
 
 /** The last word that a server is watched for. */
 const END = 'the-end';
@@ -98,6 +101,8 @@ describe('two workspaces with devices, people, keys and files of the same names'
     const owner = await linkDevice(space.store, { workspace, device: 'default' });
     await owner.observe({ status: 'connected', phone: ACCOUNTS[workspace]!, name: workspace }, 'linked');
     const messageIds: string[] = [];
+    /** Where its lists go on. */
+    const places: string[] = [];
     const mediaId = await files.receive(space.store, owner.ownership, Buffer.from(`"a file for ${workspace}"`));
     const ids: Record<string, string> = { MEDIA_ID: mediaId };
     const withId = (text: string) => text.replace(/[A-Z]+_ID/g, (name) => ids[name] ?? name);
@@ -113,6 +118,8 @@ describe('two workspaces with devices, people, keys and files of the same names'
       const [event] = (answer.body.events ?? []) as { id: string }[];
       if (event) ids.EVENT_ID = event.id;
       if (typeof answer.body.webhookId === 'string') ids.WEBHOOK_ID = answer.body.webhookId;
+      const [list] = path.split('?') as [string];
+      if (answer.body.nextCursor) places.push(`${list}?${PLACE_IN[list]}=${String(answer.body.nextCursor)}`);
       return answer;
     }
 
@@ -137,12 +144,12 @@ describe('two workspaces with devices, people, keys and files of the same names'
       return told;
     }
     const sender = await answerContacts(space, owner, () => ({ onMessenger: true, hasConversation: false }));
-    return { token, tell, messageIds, ids, close: () => sender.close() };
+    return { token, tell, messageIds, ids, places, close: () => sender.close() };
   }
 
-  /** All commands from now on, those of scripts too, in which a key of this workspace is named. */
-  async function watchKeysOf(workspace: Workspace) {
-    const partIn = partsOfWorkspace(space.store.space, workspace);
+  /** All commands from now on, those of scripts too, in which this workspace is named. */
+  async function watchFor(workspace: Workspace) {
+    const isNamed = namesWorkspace(space.store.space, workspace);
     const nodes = masterNodes(space.store.redis);
     const named: string[][] = [];
     let [seen, ends] = [0, 0];
@@ -151,7 +158,7 @@ describe('two workspaces with devices, people, keys and files of the same names'
         monitor(node, (words) => {
           seen++;
           if (words.includes(END)) ends++;
-          if (words.some((word) => partIn(word) === 'whole')) named.push(words);
+          if (isNamed(words)) named.push(words);
         }),
       ),
     );
@@ -173,7 +180,7 @@ describe('two workspaces with devices, people, keys and files of the same names'
     const used = await one.tell(USE);
     expect(used.filter(({ status, replayed }) => Number(status) > 202 || replayed)).to.deep.equal([]);
     const looked = await one.tell(LOOK);
-    const endWatch = await watchKeysOf(DEFAULT_WORKSPACE);
+    const touched = await watchFor(DEFAULT_WORKSPACE);
     expect(await other.tell(USE)).to.deep.equal(used);
     expect(await other.tell(LOOK)).to.deep.equal(looked);
     const bodies = (told: readonly { body: unknown }[]) => told.map(({ body }) => body);
@@ -203,14 +210,23 @@ describe('two workspaces with devices, people, keys and files of the same names'
         expect([theirs.status, bodyOf(theirs, id)], request).to.deep.equal([none.status, bodyOf(none, nothing)]);
       }
     }
-    const { named, seen } = await endWatch();
-    expect(named, 'commands with its keys while the other asks').to.deep.equal([]);
-    expect(seen).to.be.above(strange.length);
+    expect(new Set(one.places.map((place) => place.split('?')[0]))).to.deep.equal(new Set(Object.keys(PLACE_IN)));
+    for (const place of one.places) {
+      const { status, body } = await api.call('GET', place, { token: other.token });
+      expect(status, place).to.be.oneOf([200, 410]);
+      for (const own of [...one.messageIds, ...Object.values(one.ids), ACCOUNTS[DEFAULT_WORKSPACE]!])
+        expect(JSON.stringify(body), place).not.to.include(own);
+    }
+    const isUnnamed = ({ named, seen }: { named: string[][]; seen: number }, asked: readonly unknown[]) => {
+      expect(named, 'commands that name it while the other asks').to.deep.equal([]);
+      expect(seen).to.be.above(asked.length);
+    };
+    isUnnamed(await touched(), strange);
     expect(bodies(await one.tell(LOOK)), 'what it sees afterwards').to.deep.equal(bodies(looked));
     const left = bodies(await one.tell(LEAVE));
-    const endLastWatch = await watchKeysOf(DEFAULT_WORKSPACE);
+    const touchedLast = await watchFor(DEFAULT_WORKSPACE);
     expect(bodies(await other.tell(LEAVE))).to.deep.equal(left);
-    expect((await endLastWatch()).named, 'and while it leaves').to.deep.equal([]);
+    isUnnamed(await touchedLast(), LEAVE);
     for (const { close } of [one, other]) close();
   });
 

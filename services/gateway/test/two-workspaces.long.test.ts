@@ -1,10 +1,15 @@
+import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import { partsOfWorkspace } from '@gateway/contracts/keys-of-workspace';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
-import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
+import { type ApiToken, createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { codeAfter } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
-import { watchSteps } from '@gateway/testkit/redis-servers/watch-steps';
+import { namesWorkspace } from '@gateway/testkit/redis-servers/names-workspace';
+import { nameOfStep, watchSteps } from '@gateway/testkit/redis-servers/watch-steps';
+import { makePdf } from '@gateway/testkit/sample-files';
 import { scanCodes } from '@gateway/testkit/scan-codes';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
@@ -12,6 +17,7 @@ import { expect } from 'chai';
 const [ACCOUNT, OTHER_ACCOUNT] = ['491700000091', '491700000092'];
 /** What is read of answers here. */
 interface Told {
+  status?: string;
   phone?: string;
   qrCode: string;
   messageId: string;
@@ -21,21 +27,51 @@ interface Told {
 const WORKSPACES = ['main', 'other'];
 const OTHER = { workspace: 'other', device: 'default' };
 
+/** Steps that name a workspace though nothing is done for it: each process looks at all of them by itself, time and again. */
+const ROUNDS: Record<string, string> = {
+  'look-at-shard': 'which devices of a shard want an owner',
+  'find-unsettled': 'whose sends and files nobody has ended',
+  'survey-shard': 'how many there are of everything, for metrics',
+  'find-full-outboxes': 'what was changed, and is not in a log yet',
+  ...{ smembers: 'its endpoints, to deliver to', memory: 'how large its log is', xrevrange: 'how old that is' },
+  'end-events': 'whether its events are wanted any more',
+  'open-log': 'that what its events need is there, as the next three',
+  ...{ 'write-always': 'the list of those with events', 'open-outbox': 'its outboxes', 'finish-opening': 'all of it' },
+};
+/** Of all services, what touches a device, its sends, what it hears, opt-outs, files and events. */
+const DONE_FOR_MAIN = [
+  ...['accept-send', 'add-opt-outs', 'answer-question', 'append-events', 'ask-owner', 'claim-device'],
+  ...['claim-recipient', 'commit-keys', 'create-webhook', 'keep-blob', 'note-ended', 'note-start', 'place-repeat'],
+  ...['publish', 'read-device-state', 'record-observed', 'record-received', 'record-results', 'release-device'],
+  ...['request-link', 'request-unlink', 'reserve-blob', 'retire-keys', 'take-in-sends', 'trim-outbox', 'want-events'],
+  'write-chunk',
+];
+
 describe('two workspaces with a device of the same name, in the same processes', () => {
   const { space, simulator, gateway, write, shown } = useGateway({
     ...{ senders: 2, env: { LOG_LEVEL: 'debug' } },
   });
+  let otherToken: ApiToken;
+  let askOther: (method: string, path: string, body?: object) => Promise<Told>;
+  before(async () => {
+    const { value, token } = await createApiToken(space.store, OTHER.workspace, {
+      ...{ name: 'test', scopes: API_TOKEN_SCOPES },
+    });
+    otherToken = token;
+    askOther = (...request) => ask(value, ...request);
+  });
+  async function ask(token: string, method: string, path: string, body?: object): Promise<Told> {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
+    const answer = await fetch(`${gateway.baseUrl}${path}`, {
+      ...{ method, headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const told: unknown = await answer.json();
+    expect(answer.ok, JSON.stringify(told)).to.equal(true);
+    return told as Told;
+  }
 
   it('are linked to accounts of their own; each sends what it was told to, and hears the STOP of its own people; no step of Redis touches keys of both, and no line of a log names both', async () => {
-    const { value: token, token: otherToken } = await createApiToken(space.store, OTHER.workspace, { name: 'test' });
-    const askOther = async (method: string, path: string, body?: object) => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
-      const answer = await fetch(`${gateway.baseUrl}${path}`, {
-        ...{ method, headers },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      return (await answer.json()) as Told;
-    };
     const isConnected = async () => (await askOther('GET', '/status')).phone === OTHER_ACCOUNT;
 
     const watched = await watchSteps(space.clients.failFast);
@@ -69,6 +105,7 @@ describe('two workspaces with a device of the same name, in the same processes',
     await gateway.waitForStatus('disconnected');
     expect(await isConnected()).to.equal(true);
 
+    await watched.catchUp();
     watched.close();
     const owners = WORKSPACES.map((workspace) => ({
       workspace,
@@ -98,5 +135,49 @@ describe('two workspaces with a device of the same name, in the same processes',
     for (const name of [...names.main, ...names.other, ...people, 'workspace="', 'device="'])
       expect(metrics, 'what is counted is counted for all').not.to.include(name);
     for (const { text } of lines) for (const person of people) expect(text).not.to.include(person);
+  });
+
+  it('let one rest: nothing that is done for the other, or by itself, touches what it has', async () => {
+    const { store } = space;
+    await gateway.addEvents();
+    await askOther('GET', '/events');
+    await askOther('POST', '/opt-outs', { phone: makeNumbers(3, 91)[2]! });
+    await askOther('POST', '/disconnect');
+    await eventually(async () => (await askOther('GET', '/status')).status === 'disconnected', { everyMs: 1_000 });
+    // What an owner does in the end goes out before it gives the device back.
+    const isReleased = (workspace: string) => async () =>
+      (await store.redis.exists(deviceKeys(store.space, { ...OTHER, workspace }).owner)) === 0;
+    await eventually(isReleased(OTHER.workspace));
+    await eventually(async () => (await findFullOutboxes(store, OTHER.workspace)).length === 0);
+    const { value: token } = await createApiToken(store, 'main', { name: 'test', scopes: API_TOKEN_SCOPES });
+
+    const watched = await watchSteps(space.clients.failFast);
+    await gateway.link(ACCOUNT!);
+    await ask(token, 'GET', '/events');
+    await ask(token, 'POST', '/webhooks', { url: 'https://example.com/' });
+    const people = makeNumbers(3, 92);
+    await ask(token, 'POST', '/contacts/check', { phones: people });
+    await ask(token, 'POST', '/otp', { phone: people[0]!, code: '482913' });
+    await write(people[2]!, ACCOUNT!, 'STOP');
+    await eventually(() => findOptOut(store, 'main', people[2]!));
+    const file = { type: 'document', base64: makePdf().toString('base64') };
+    const { messageId } = (await gateway.call('POST', '/send', { body: { to: people, attachment: file } })).body;
+    await gateway.waitForSend(messageId, { read: 2, failed: 1 });
+    await ask(token, 'GET', '/events?after=0');
+    await ask(token, 'GET', '/messages');
+    await gateway.call('POST', '/disconnect');
+    await eventually(isReleased('main'));
+    await eventually(async () => (await findFullOutboxes(store, 'main')).length === 0);
+    await watched.catchUp();
+    watched.close();
+
+    const isNamed = namesWorkspace(store.space, OTHER.workspace);
+    const ofOther = watched.steps.filter((step) => step.some(isNamed));
+    expect(ofOther.filter((step) => !(nameOfStep(step) in ROUNDS)).map((step) => JSON.stringify(step))).to.deep.equal(
+      [],
+    );
+    const isOfMain = namesWorkspace(store.space, 'main');
+    const ofMain = watched.steps.filter((step) => step.some(isOfMain)).map(nameOfStep);
+    expect(ofMain, 'what was watched').to.include.members(DONE_FOR_MAIN);
   });
 });

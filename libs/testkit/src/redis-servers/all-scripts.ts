@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { definedScripts, type Script } from '@gateway/store/core/scripts/define-script';
 
-const SOURCES = new URL('../../../../../../libs/store/src/', import.meta.url);
+const SOURCES = new URL('../../../store/src/', import.meta.url);
 const BUILT = new URL('../dist/', SOURCES);
 
 /** Every Lua step of the store: a module defines its own when it is loaded. */
