@@ -19,8 +19,8 @@ describe('the console where a replica is to have what it promises', () => {
   let store: Store;
   before(async () => {
     const master = await RedisProcess.start();
-    const settings = ['--replicaof', `127.0.0.1 ${master.port}`, '--repl-diskless-sync-delay', '0'];
-    servers = [master, await RedisProcess.start({ settings })];
+    const settings = ['--repl-diskless-sync-delay', '0'];
+    servers = [master, await RedisProcess.start({ settings, replicaOf: master.port })];
     space = await openRedisSpace({ url: master.url });
     clients = createRedisClients({ url: master.url, logger, purposes: ['confirms'] });
     const { confirm, stop } = confirmByReplicas(clients.confirms, 1);

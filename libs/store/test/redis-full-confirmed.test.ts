@@ -29,7 +29,7 @@ describe('a full Redis with a replica that must confirm', () => {
 
   before(async () => {
     redis = await startSmallRedis();
-    replica = await RedisProcess.start({ settings: ['--replicaof', `127.0.0.1 ${new URL(redis.space.url).port}`] });
+    replica = await RedisProcess.start({ replicaOf: Number(new URL(redis.space.url).port) });
     clients = createRedisClients({ url: redis.space.url, logger, purposes: ['confirms'] });
     await clients.waitForReady();
     const { confirm, stop } = confirmByReplicas(clients.confirms, 1);

@@ -42,4 +42,22 @@ describe('a Redis of a test', () => {
     const back = eventually(() => isThere(redis.url), { timeoutMs: 500 });
     expect(await back.catch(() => 'stays away')).to.equal('stays away');
   });
+
+  it('is in its next life what a Sentinel has made of it, and has room again', async () => {
+    const master = await RedisProcess.start();
+    const redis = await RedisProcess.start({ replicaOf: master.port });
+    const role = async () => ((await askServer(redis.url, 'ROLE')) as string[])[0];
+    try {
+      expect(await eventually(role)).to.equal('slave');
+      await askServer(redis.url, 'CONFIG', 'SET', 'maxmemory', 100_000_000);
+      // As Sentinels do.
+      await askServer(redis.url, 'REPLICAOF', 'NO', 'ONE');
+      await askServer(redis.url, 'CONFIG', 'REWRITE');
+      await redis.killAndRestart();
+      expect(await eventually(role)).to.equal('master');
+      expect(await askServer(redis.url, 'CONFIG', 'GET', 'maxmemory')).to.deep.equal(['maxmemory', '0']);
+    } finally {
+      for (const each of [master, redis]) await each.stop();
+    }
+  });
 });

@@ -28,8 +28,8 @@ describe('events, where a replica confirms what their log got', () => {
   let relay: Relay;
   before(async () => {
     const master = await RedisProcess.start();
-    const settings = ['--replicaof', `127.0.0.1 ${master.port}`, '--repl-diskless-sync-delay', '0'];
-    servers = [master, await RedisProcess.start({ settings })];
+    const settings = ['--repl-diskless-sync-delay', '0'];
+    servers = [master, await RedisProcess.start({ settings, replicaOf: master.port })];
     space = await openRedisSpace({ url: master.url });
     clients = createRedisClients({ url: master.url, logger: silentLogger, purposes: ['confirms'] });
     confirmations = confirmByReplicas(clients.confirms, 1);

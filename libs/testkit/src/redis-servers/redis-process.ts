@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CuttableNetwork, LOCALHOST } from './cuttable-network.js';
@@ -11,8 +11,10 @@ export interface RedisProcessOptions {
   settings?: readonly string[];
   /** Of clients, and of its replicas. */
   password?: string;
-  /** It is a Sentinel, which keeps what it knows in this file. */
-  sentinelFile?: string;
+  /** The port of the master that it follows at first. Whom Sentinels tell it to follow, they have it write down. */
+  replicaOf?: number;
+  /** It is a Sentinel, which begins with these settings. */
+  sentinel?: string;
   /** It lives there. */
   network?: CuttableNetwork;
 }
@@ -52,8 +54,15 @@ export class RedisProcess {
     const address = options.network?.newAddress() ?? LOCALHOST;
     await options.network?.open(address, port);
     const redis = new RedisProcess(findRedisProgram(), folder, port, address, options);
+    const { sentinel, replicaOf } = options;
+    writeFileSync(redis.file, sentinel ?? (replicaOf === undefined ? '' : `replicaof ${LOCALHOST} ${replicaOf}\n`));
     redis.spawn();
     return redis;
+  }
+
+  /** What it is told while it runs and must know in its next life is in there; what the command line says comes before. */
+  private get file(): string {
+    return join(this.folder, 'redis.conf');
   }
 
   get url(): string {
@@ -95,16 +104,14 @@ export class RedisProcess {
 
   private spawn(): void {
     if (this.isOver) return;
-    const { logFolder, settings = [], sentinelFile, network, password } = this.options;
+    const { logFolder, settings = [], sentinel, network, password } = this.options;
     const place = ['--bind', this.address, ...(network ? ['--bind-source-addr', this.address] : [])];
     const own = [...place, '--port', String(this.port), '--dir', this.folder];
-    const durable = ['--appendonly', 'yes', '--save', '', '--maxmemory-policy', 'noeviction'];
+    const durable = ['--appendonly', 'yes', '--save', '', '--maxmemory', '0', '--maxmemory-policy', 'noeviction'];
     const access = password ? ['--requirepass', password, '--masterauth', password] : [];
     const log = ['--loglevel', 'notice', '--logfile', logFolder ? join(logFolder, `redis-${this.port}.log`) : ''];
-    const args = sentinelFile
-      ? [sentinelFile, '--sentinel', ...own, ...log]
-      : [...own, ...durable, ...access, ...log, ...settings];
-    const child = spawn(this.program, args, { stdio: 'ignore' });
+    const args = sentinel ? ['--sentinel', ...own, ...log] : [...own, ...durable, ...access, ...log, ...settings];
+    const child = spawn(this.program, [this.file, ...args], { stdio: 'ignore' });
     this.child = child;
     living.add(child);
     child.once('exit', () => living.delete(child));

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { eventually } from '../eventually.js';
 import { askServer } from './ask-server.js';
 import { CuttableNetwork, LOCALHOST } from './cuttable-network.js';
@@ -45,19 +42,13 @@ export async function startRedisSentinels({
   ];
   const master = await RedisProcess.start({ ...common, settings: own });
   const followers = await Promise.all(
-    Array.from({ length: replicas }, () =>
-      RedisProcess.start({ ...common, settings: [...own, '--replicaof', `${LOCALHOST} ${master.port}`] }),
-    ),
+    Array.from({ length: replicas }, () => RedisProcess.start({ ...common, settings: own, replicaOf: master.port })),
   );
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-sentinels-'));
-  const startSentinel = (name: string, masterPort: number) => {
-    const file = join(folder, `${name}.conf`);
-    writeFileSync(file, sentinelSettings(masterPort, Math.floor(sentinelCount / 2) + 1));
-    return RedisProcess.start({ ...logs, network, sentinelFile: file });
+  const startSentinel = (masterPort: number) => {
+    const sentinel = sentinelSettings(masterPort, Math.floor(sentinelCount / 2) + 1);
+    return RedisProcess.start({ ...logs, network, sentinel });
   };
-  const sentinels = await Promise.all(
-    Array.from({ length: sentinelCount }, (_, i) => startSentinel(`sentinel-${i}`, master.port)),
-  );
+  const sentinels = await Promise.all(Array.from({ length: sentinelCount }, () => startSentinel(master.port)));
   const url = `redis+sentinel://:${PASSWORD}@${sentinels.map(({ port }) => `${LOCALHOST}:${port}`).join(',')}/${MASTER}`;
   const servers = [master, ...followers];
   /** On whose machine each is. */
@@ -95,7 +86,7 @@ export async function startRedisSentinels({
       return network.cutOff([...servers, ...there].map(({ address }) => address));
     },
     addBeside: async (server) => {
-      const neighbour = await startSentinel('beside', server.port);
+      const neighbour = await startSentinel(server.port);
       besides.set(neighbour, server);
       await eventually(
         async () => (await askSentinel(neighbour.port, 'MASTER'))['num-other-sentinels'] === String(sentinelCount),
@@ -106,7 +97,6 @@ export async function startRedisSentinels({
     stop: async () => {
       await Promise.all([...besides.keys(), ...sentinels, ...servers].map((server) => server.stop()));
       network.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

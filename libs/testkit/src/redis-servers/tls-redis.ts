@@ -42,11 +42,10 @@ export async function startTlsRedis(): Promise<TlsRedis> {
     ]),
   });
   const master = await RedisProcess.start({ settings: asArguments(options(masterPort!)) });
-  const file = join(folder, 'sentinel.conf');
   const names = ['sentinel resolve-hostnames yes', 'sentinel announce-hostnames yes'];
   const watch = `sentinel monitor gateway localhost ${masterPort} 1`;
-  writeFileSync(file, [...options(sentinelPort!), 'tls-replication yes', ...names, watch, ''].join('\n'));
-  const sentinel = await RedisProcess.start({ sentinelFile: file });
+  const sentinelSettings = [...options(sentinelPort!), 'tls-replication yes', ...names, watch, ''].join('\n');
+  const sentinel = await RedisProcess.start({ sentinel: sentinelSettings });
   const surely = (work: () => Promise<unknown>) => eventually(work, { everyMs: 50 });
   await surely(() => askServer(node.url, 'CLUSTER', 'ADDSLOTSRANGE', 0, SLOTS - 1));
   for (const { url } of [master, sentinel]) await surely(() => askServer(url, 'PING'));
