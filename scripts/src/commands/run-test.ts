@@ -36,9 +36,9 @@ interface TestRun {
 
 /**
  * Side by side: tests mostly wait, but for the long ones, of which many need a core for themselves and browsers more than that. Those
- * of them that do wait have runs of their own.
+ * of them that do wait have a third run.
  */
-const RUNS = { usual: 3, long: 2, waiting: 2 };
+const RUNS = { usual: 3, long: 2 };
 /** Of the long tests, of which nothing else stops one that hangs: four times what they take on a machine that has no other work. */
 const LONG_LIMIT_MS = 60 * 60_000;
 /** For any test: above what its waits take together, so that the one that failed can say what it waited for. */
@@ -118,7 +118,7 @@ export async function runBrowserTests(args: string[], lifecycle: Lifecycle): Pro
 interface RunOptions {
   env?: Record<string, string>;
   mostRuns?: number;
-  /** These have runs of their own beside the others. */
+  /** These have a run of their own beside the others. */
   isApart?: (file: string) => boolean;
 }
 
@@ -134,10 +134,7 @@ async function runFiles(
   const chosen = files.filter((file) => !folders || folders.split(',').some((folder) => file.includes(`/${folder}`)));
   if (chosen.length === 0) throw new Error(`There are no tests in ${folders}`);
   const [apart, others] = [chosen.filter(isApart), chosen.filter((file) => !isApart(file))];
-  const seconds = readSeconds();
-  const shares = [...shareOutTests(others, mostRuns, seconds), ...shareOutTests(apart, RUNS.waiting, seconds)].filter(
-    (files) => files.length > 0,
-  );
+  const shares = [...shareOutTests(others, mostRuns, readSeconds()), apart].filter((files) => files.length > 0);
   const runs = shares.map((share, index): TestRun => {
     const name = `run-${index + 1}`;
     const output = index === 0 ? 'inherit' : openSync(`${path}/${name}.log`, 'w');
