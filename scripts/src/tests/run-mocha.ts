@@ -6,4 +6,5 @@ process.on('disconnect', () => process.exit(1));
 process.channel?.unref();
 
 const { main } = (await import(`${ROOT}node_modules/mocha/lib/cli/cli.js`)) as { main: (args: string[]) => unknown };
-await main([...process.argv.slice(2), '--require', `${ROOT}scripts/dist/tests/find-leaks.js`]);
+const required = ['find-leaks', 'own-clock'].flatMap((name) => ['--require', `${ROOT}scripts/dist/tests/${name}.js`]);
+await main([...process.argv.slice(2), ...required]);

@@ -57,7 +57,7 @@ export const API_METRICS = {
     question: 'How many listen to events here? Each holds a connection.',
   }),
   readWithoutContent: counter('gateway_read_events_without_content_total', {
-    help: 'Messages of people that were told to who reads events without their content, which had to go for room before; what a token reads again is not counted.',
+    help: 'Messages of people that were told to who reads events without their content, which had to go for room before; what a token reads again from the same process is not counted.',
     question: 'Do people write more than there is room for until it is read?',
   }),
   droppedConnections: counter('gateway_dropped_connections_total', {

@@ -48,7 +48,7 @@ export const EVENTS_METRICS = {
     labels: { cause: GAP_CAUSES },
   }),
   withoutContent: counter('gateway_webhook_events_without_content_total', {
-    help: 'Messages of people that an endpoint took without their content, which had to go for room before; replays are not counted.',
+    help: 'Messages of people that an endpoint took without their content, which had to go for room before; a replay is not counted unless it had to be put aside.',
     question: 'Do people write more than there is room for until endpoints are told of it?',
   }),
   attempts: counter('gateway_webhook_attempts_total', {

@@ -31,7 +31,8 @@ export class CuttableNetwork {
 
   /** Who listens there is found at the same port of this machine. */
   async open(host: string, port: number): Promise<void> {
-    const server = createServer((near) => this.take({ from: near.remoteAddress!, to: { host, port }, near }));
+    const take = (near: Socket) => this.take({ from: near.remoteAddress!, to: { host, port }, near });
+    const server = createServer({ noDelay: true }, take);
     this.servers.push(server);
     server.listen(port, LOCALHOST);
     await once(server, 'listening');
@@ -60,14 +61,13 @@ export class CuttableNetwork {
   }
 
   private pass(link: Link): void {
-    link.far ??= this.watch(link, connect(link.to));
-    const { near, far } = link;
-    if (near.destroyed || far.destroyed) this.end(link);
-    else {
-      hold(link);
-      near.pipe(far);
-      far.pipe(near);
-    }
+    const { near } = link;
+    if (near.destroyed || link.far?.destroyed) return void this.end(link);
+    link.far ??= this.watch(link, connect({ ...link.to, noDelay: true }));
+    const { far } = link;
+    hold(link);
+    near.pipe(far);
+    far.pipe(near);
   }
 
   /** That one end has closed is not known at the other one before the cut is healed. */

@@ -60,7 +60,7 @@ export class RedisProcess {
     return redis;
   }
 
-  /** What it is told while it runs and must know in its next life is in there; what the command line says comes before. */
+  /** What it is told while it runs and must know in its next life is in there; the command line wins over it. */
   private get file(): string {
     return join(this.folder, 'redis.conf');
   }

@@ -26,7 +26,7 @@ const MASTER = 'gateway';
 const DOWN_AFTER_MS = 1_500;
 const FAILOVER_TIMEOUT_MS = 5_000;
 
-/** @param options.settings of the master and its replicas. */
+/** Linux only: see `CuttableNetwork`. @param options.settings of the master and its replicas. */
 export async function startRedisSentinels({
   replicas = 2,
   sentinels: sentinelCount = 3,
