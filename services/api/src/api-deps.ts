@@ -1,5 +1,6 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
+import type { MediaSource } from '@gateway/media/media-source';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -45,9 +46,7 @@ export interface ApiDeps {
   fetchTurns: Turns;
   /** Where files lie that people sent, and who fetches them. */
   media: {
-    policy: FetchPolicy;
-    /** The file server to ask, with its port, for the one that a message names. */
-    hostOf(named: string | undefined): string;
+    source: MediaSource;
     /** Under way, by token. */
     turns: Turns;
   };

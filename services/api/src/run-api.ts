@@ -1,6 +1,7 @@
 import { defaultPace } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
 import { webhookPolicy } from '@gateway/egress/webhook-policy';
+import { mediaSource } from '@gateway/media/media-source';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
@@ -20,7 +21,6 @@ import { createApp } from './http/app.js';
 import { BodyBudget } from './http/body/body-budget.js';
 import { startHttpServer } from './http/http-server.js';
 import { Turns } from './http/turns.js';
-import { mediaSource } from './media/media-source.js';
 import { Previews, previewBounds } from './previews/previews.js';
 import { addHeadroomMetrics } from './sends/headroom-metrics.js';
 import { RedisHeadroom } from './sends/redis-headroom.js';
@@ -94,7 +94,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
       },
       webhookPolicy: webhookPolicy(config),
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
-      media: mediaSource(config),
+      media: { source: mediaSource(config), turns: new Turns(LIMITS.mediaPerToken) },
       previews,
       blobQuotaBytes: config.BLOB_QUOTA_BYTES,
       maxOptOuts: config.MAX_OPT_OUTS,

@@ -2,9 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { boundPace } from '@gateway/api/media/bound-pace';
-import { mediaSource } from '@gateway/api/media/media-source';
-import { WrongMediaError } from '@gateway/api/media/open-media';
 import { makeMediaId, parseMediaId } from '@gateway/contracts/content/media-id';
+import { WrongMediaError } from '@gateway/media/media-opener';
 import { sealMedia } from '@gateway/simulator/media/seal-media';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
 import { takeAccount } from '@gateway/store/devices/take-account';
@@ -155,24 +154,6 @@ describe('GET /media/:id', () => {
 });
 
 describe('a file of the network', () => {
-  const config = { NAT64_PREFIXES: [] };
-
-  it('is asked only of its own hosts, whatever a message says, and at public addresses', () => {
-    const { hostOf, policy } = mediaSource({ ...config, MESSENGER_URL: 'wss://web.whatsapp.com/ws/chat' });
-    expect(policy).to.deep.equal({ ports: [443], addresses: { allowed: [], nat64: [] } });
-    for (const host of ['media-ams2-1.cdn.whatsapp.net', 'mmg.whatsapp.net']) expect(hostOf(host)).to.equal(host);
-    const odd = [
-      'evil.example',
-      'whatsapp.net',
-      'xwhatsapp.net',
-      'mmg.whatsapp.net:8443',
-      'mmg.whatsapp.net.evil.example',
-    ];
-    for (const host of [undefined, ...odd]) expect(hostOf(host)).to.equal('mmg.whatsapp.net');
-    const simulated = mediaSource({ ...config, MESSENGER_URL: 'ws://127.0.0.1:1234/ws/chat' });
-    expect(simulated.hostOf('127.0.0.1:99')).to.equal('127.0.0.1:99');
-  });
-
   it('has an id that leads back to its message, whatever that is called', () => {
     for (const platformId of ['3EB0', 'x/../y', 'ü 1']) {
       const id = makeMediaId(DEFAULT, platformId);

@@ -3,6 +3,7 @@ import { type AuditAction, COMMAND_LINE } from '@gateway/contracts/console/users
 import type { Workspace } from '@gateway/contracts/ids';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { webhookPolicy } from '@gateway/egress/webhook-policy';
+import { type MediaSource, mediaSource } from '@gateway/media/media-source';
 import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
 import { confirmByReplicas, confirmNothing } from '@gateway/runtime/redis/confirm-writes';
@@ -30,10 +31,14 @@ export interface CliContext {
   realNetwork: boolean;
   /** Where webhooks may lead. */
   webhookPolicy: FetchPolicy;
+  /** Where files lie that people sent. */
+  mediaSource: MediaSource;
   /** Where browsers see the console. */
   dashboardUrl: string;
   /** What a file named `-` is. */
   stdin: Readable;
+  /** For what is no text; all else goes through `output`. */
+  stdout: Writable;
   /** Writes what was done into the audit log. `target`: ids and names, no number of a person. */
   record(action: AuditAction, target?: string): Promise<void>;
 }
@@ -99,7 +104,8 @@ async function withStore(
       record: (action, target) =>
         recordAudit(store, { user: COMMAND_LINE, action, ...(target !== undefined && { target }) }),
       webhookPolicy: webhookPolicy(config),
-      stdin: terminal.stdin,
+      mediaSource: mediaSource(config),
+      ...{ stdin: terminal.stdin, stdout: terminal.stdout },
       dashboardUrl: config.DASHBOARD_URL.replace(/\/+$/, ''),
     });
   } finally {

@@ -6,6 +6,7 @@ import { addDeviceCommands } from './devices/device-commands.js';
 import { addTopCommand } from './devices/top-devices.js';
 import { addVersionCommands } from './devices/version-commands.js';
 import { addEventCommands } from './events/event-commands.js';
+import { addMediaCommand } from './events/media-command.js';
 import { addKeyCommands } from './keys/key-commands.js';
 import { addOptOutCommands } from './people/opt-out-commands.js';
 import { addPersonCommands } from './people/person-commands.js';
@@ -22,7 +23,7 @@ import { addWorkspaceCommands, readWorkspaceName } from './workspaces/workspace-
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const program = new Command('cli')
     .description(
-      'Manages workspaces, tokens, devices, sends, opt-outs, people, encryption keys, the client version, webhooks and users of the console; shows events. Works on the Redis of REDIS_URL; the API need not run.',
+      'Manages workspaces, tokens, devices, sends, opt-outs, people, encryption keys, the client version, webhooks and users of the console; shows events, fetches files that people sent. Works on the Redis of REDIS_URL; the API need not run.',
     )
     .option('--json', 'print JSON instead of text')
     .option('--workspace <name>', 'the workspace to work in', readWorkspaceName, DEFAULT_WORKSPACE)
@@ -46,6 +47,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   addUserCommands(program, run);
   addWebhookCommands(program, run);
   addEventCommands(program, run);
+  addMediaCommand(program, run);
   addTopCommand(program, run);
 
   try {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { WrongMediaError } from '@gateway/media/media-opener';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { FileAnswer } from '../http/endpoint.js';
-import { WrongMediaError } from './open-media.js';
 
 /**
  * Writes a file as it comes, no faster than it is read. Its length is not known before its end, so a caller knows an answer

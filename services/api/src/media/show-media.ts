@@ -1,17 +1,21 @@
-import { parseMediaId } from '@gateway/contracts/content/media-id';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { fetchMedia } from '@gateway/media/fetch-media';
+import { findMedia, type MediaMessage } from '@gateway/media/find-media';
 import { ApiError } from '@gateway/runtime/errors';
-import { findDeviceByShortId } from '@gateway/store/devices/devices';
-import { readInbound } from '@gateway/store/inbound/received-messages';
-import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES } from '../http/body/no-body.js';
 import type { Call, Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { fetchMedia, type MediaMessage } from './fetch-media.js';
+import { boundPace } from './bound-pace.js';
 
 type NoInput = Record<string, never>;
 
 /** Of a place in the line of a token. */
 const TURN_WAIT_MS = 5_000;
+const PACE = {
+  slowStartMs: LIMITS.bodySlowStartSeconds * 1000,
+  bytesPerSecond: LIMITS.minBodyBytesPerSecond,
+};
 
 /** `GET /media/:id`: the file that a person sent, from the network. Nothing of it is stored. */
 export const showMedia: Endpoint<NoInput, NoInput> = {
@@ -40,15 +44,16 @@ export const showMedia: Endpoint<NoInput, NoInput> = {
     errors: ['not_found', 'media_gone', 'no_sender'],
   },
 
-  async handle(call, deps) {
-    const found = await findMedia(call, deps);
+  async handle({ params: { id = '' }, workspace, token, signal, logger }, deps) {
+    const found = await findMedia(deps.store, workspace, { id, nowMs: deps.clock.nowMs() });
+    if (!found || !isSeenBy(token, found.address)) throw new ApiError('not_found');
     // Before there is a stream: one that fails while no one listens to it would end the process.
     const headers = headersOf(found);
-    const { token, signal, logger } = call;
-    const endTurn = await deps.media.turns.take(token.keyId, TURN_WAIT_MS, signal);
+    const { turns, source } = deps.media;
+    const endTurn = await turns.take(token.keyId, TURN_WAIT_MS, signal);
     if (!endTurn) throw new ApiError('unavailable', { headers: { 'Retry-After': '5' } });
     try {
-      const file = await fetchMedia(deps, { signal, logger }, found);
+      const file = boundPace(await fetchMedia({ ...deps, source, logger }, found, signal), PACE);
       file.once('close', endTurn);
       return { status: 200, headers, file };
     } catch (thrown) {
@@ -58,19 +63,8 @@ export const showMedia: Endpoint<NoInput, NoInput> = {
   },
 };
 
-async function findMedia(
-  { params: { id = '' }, workspace, token }: Call<NoInput, NoInput>,
-  { store, clock }: ApiDeps,
-): Promise<MediaMessage> {
-  const parsed = parseMediaId(id);
-  const device = parsed && (await findDeviceByShortId(store, workspace, parsed.shortDeviceId));
-  if (device === undefined || (token.device !== undefined && token.device !== device)) throw new ApiError('not_found');
-  const address = { workspace, device };
-  const { receivedId } = parsed!;
-  const message = await readInbound(store, address, { receivedId, nowMs: clock.nowMs() });
-  const content = message?.content;
-  if (!message || !content || !('media' in content)) throw new ApiError('not_found');
-  return { address, receivedId, message, content };
+function isSeenBy({ device }: Call<NoInput, NoInput>['token'], address: DeviceAddress): boolean {
+  return device === undefined || device === address.device;
 }
 
 /** A browser keeps it, and shows nothing of it as a page of ours. */

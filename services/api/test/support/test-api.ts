@@ -144,8 +144,10 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
       media: {
         turns: new Turns(LIMITS.mediaPerToken),
-        policy: { addresses: { allowed: parseNetworks('127.0.0.0/8') }, anyCertificate: true },
-        hostOf: (named = 'nowhere.invalid') => named,
+        source: {
+          policy: { addresses: { allowed: parseNetworks('127.0.0.0/8') }, anyCertificate: true },
+          hostOf: (named = 'nowhere.invalid') => named,
+        },
       },
       previews,
       blobQuotaBytes: options.blobQuotaBytes ?? 1024 * 1024 * 1024,

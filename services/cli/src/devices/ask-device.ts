@@ -3,21 +3,23 @@ import type { DeviceAddress } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { systemClock } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
-import { askAndWait } from '@gateway/store/devices/questions/ask-and-wait';
+import { type AskDeps, askAndWait } from '@gateway/store/devices/questions/ask-and-wait';
 import type { CliContext } from '../cli-context.js';
 
-/** Asks the process that owns a device; `why` says why there is no answer. Polls, as the CLI listens to no doorbells. */
+/** To ask the process that owns a device. Polls, as the CLI listens to no doorbells. */
+export function asking({ store }: Pick<CliContext, 'store'>): AskDeps {
+  const waits = { takenMs: LIMITS.questionTakenSeconds * 1000 };
+  return { store, clock: systemClock, doorbells: { on: () => () => {} }, waits };
+}
+
+/** Asks the process that owns a device; `why` says why there is no answer. */
 export async function askDevice<Answer>(
-  { store }: CliContext,
+  context: CliContext,
   address: DeviceAddress,
   question: OwnerQuestion,
 ): Promise<{ answer?: Answer; why?: string }> {
-  const deps = {
-    ...{ store, clock: systemClock, doorbells: { on: () => () => {} } },
-    waits: { takenMs: LIMITS.questionTakenSeconds * 1000 },
-  };
   try {
-    const parts = await askAndWait(deps, address, {
+    const parts = await askAndWait(asking(context), address, {
       question,
       parts: 1,
       timeoutMs: LIMITS.contactsWaitSeconds * 1000,

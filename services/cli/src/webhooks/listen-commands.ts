@@ -6,6 +6,7 @@ import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog } from '@gateway/store/events/read-log';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
+import { endingSignal } from '../ending-signal.js';
 import { followEvents } from './follow-events.js';
 import { localEndpoint } from './local-endpoint.js';
 import { readTypes } from './read-types.js';
@@ -63,8 +64,7 @@ async function follow(
   { types, after }: FollowOptions,
   tell: (event: GatewayEvent, cursor: string, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const ending = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
+  const ending = endingSignal();
   await openEvents(store, workspace);
   let place = after ?? (await endOfLog(store, workspace));
   const work = async () => {
@@ -73,13 +73,13 @@ async function follow(
       if ('oldest' in each) {
         output.line({ gap: true, oldest: sayCursor(each.oldest) }, 'Some events are not kept any more.');
       } else {
-        await tell(each.event, sayCursor(each.place), ending.signal);
-        if (ending.signal.aborted) return;
+        await tell(each.event, sayCursor(each.place), ending);
+        if (ending.aborted) return;
       }
       place = 'oldest' in each ? each.oldest : each.place;
     }
   };
-  await Promise.race([work(), once(ending.signal, 'abort')]);
+  await Promise.race([work(), once(ending, 'abort')]);
   output.note(`\nTo go on from here: --after ${sayCursor(place)}`);
 }
 

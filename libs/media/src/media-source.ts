@@ -1,9 +1,14 @@
-import { LIMITS } from '@gateway/contracts/limits';
 import { parseNetworks } from '@gateway/egress/address-rules';
+import type { FetchPolicy } from '@gateway/egress/fetch-policy';
+import type { WebhookNetworks } from '@gateway/egress/webhook-policy';
 import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
-import type { ApiDeps } from '../api-deps.js';
-import type { ApiConfig } from '../config.js';
-import { Turns } from '../http/turns.js';
+
+/** Where files lie that people sent. */
+export interface MediaSource {
+  policy: FetchPolicy;
+  /** The file server to ask, with its port, for the one that a message names. */
+  hostOf(named: string | undefined): string;
+}
 
 const HOST = 'mmg.whatsapp.net';
 const OF_NETWORK = /^(?:[a-z0-9-]+\.)+whatsapp\.net$/;
@@ -13,12 +18,11 @@ const ANYWHERE = parseNetworks('0.0.0.0/0,::/0');
  * Where the network keeps files. Messages name the server, and a phone may write what it wants there: on the real network only
  * its own hosts are asked, at public addresses. A simulator is asked wherever it is, and has a certificate of its own.
  */
-export function mediaSource(config: Pick<ApiConfig, 'MESSENGER_URL' | 'NAT64_PREFIXES'>): ApiDeps['media'] {
-  const turns = new Turns(LIMITS.mediaPerToken);
+export function mediaSource(config: { MESSENGER_URL: string } & Pick<WebhookNetworks, 'NAT64_PREFIXES'>): MediaSource {
   if (isRealNetwork(config.MESSENGER_URL)) {
     const policy = { ports: [443], addresses: { allowed: [], nat64: config.NAT64_PREFIXES } };
-    return { turns, policy, hostOf: (named = '') => (OF_NETWORK.test(named) ? named : HOST) };
+    return { policy, hostOf: (named = '') => (OF_NETWORK.test(named) ? named : HOST) };
   }
   const { host } = new URL(config.MESSENGER_URL);
-  return { turns, policy: { addresses: { allowed: ANYWHERE }, anyCertificate: true }, hostOf: (named = host) => named };
+  return { policy: { addresses: { allowed: ANYWHERE }, anyCertificate: true }, hostOf: (named = host) => named };
 }

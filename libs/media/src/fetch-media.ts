@@ -1,0 +1,84 @@
+import { pipeline, type Readable } from 'node:stream';
+import type { InboundMedia } from '@gateway/contracts/content/inbound-content';
+import type { FileAnswer } from '@gateway/contracts/devices/owner-questions';
+import { EgressError } from '@gateway/egress/egress-error';
+import { streamUrl } from '@gateway/egress/stream-url';
+import { ApiError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { type AskDeps, askAndWait } from '@gateway/store/devices/questions/ask-and-wait';
+import { keepMediaPath, readReceived } from '@gateway/store/inbound/received-messages';
+import type { MediaMessage } from './find-media.js';
+import { MediaOpener } from './media-opener.js';
+import type { MediaSource } from './media-source.js';
+
+export interface MediaDeps extends AskDeps {
+  source: MediaSource;
+  /** `contactsMs`: how long the account's phone may take to answer. */
+  waits: AskDeps['waits'] & { contactsMs: number };
+  logger: Logger;
+}
+
+/** Files of the network have up to 2 GB. */
+const MAX_BYTES = 2 * 1024 ** 3 + 1024;
+const TIMEOUT_MS = 15 * 60_000;
+const PATH = /^\/[^\s\\#]{1,1000}$/;
+/** The network's own client names itself so to file servers. */
+const ORIGIN = { origin: 'https://web.whatsapp.com' };
+
+/**
+ * The file of a message, decrypted, as it comes from the network; it fails instead of ending when it is not the one that the message
+ * speaks of. When the network does not have it any more, the account's phone is asked to upload it again. `signal` ends all of it.
+ *
+ * Throws 410 when that does not have it either, or another account is linked now, and 503 when the network or the phone
+ * does not answer.
+ */
+export async function fetchMedia(deps: MediaDeps, found: MediaMessage, signal: AbortSignal): Promise<Readable> {
+  const { type, media } = found.content;
+  const body = (await ask(deps, media, signal)) ?? (await ask(deps, await askPhone(deps, found, signal), signal));
+  if (!body) throw new ApiError('media_gone');
+  // Its errors are those of the last stream.
+  return pipeline(body, new MediaOpener(type, media), () => {});
+}
+
+/** `undefined` when the network does not have it (any more). */
+async function ask(
+  { source: { policy, hostOf }, logger }: MediaDeps,
+  media: Pick<InboundMedia, 'host' | 'directPath'>,
+  signal: AbortSignal,
+): Promise<Readable | undefined> {
+  const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, headers: ORIGIN, signal };
+  try {
+    const { status, body } = await streamUrl(`https://${hostOf(media.host)}${media.directPath}`, policy, limits);
+    if (body || status === 404 || status === 410) return body;
+    throw unavailable(logger, { why: 'the network did not hand out a file', status });
+  } catch (thrown) {
+    if (!(thrown instanceof EgressError)) throw thrown;
+    const { reason, host } = thrown;
+    throw unavailable(logger, { why: 'a file of the network was not fetched', reason, host });
+  }
+}
+
+/** Where the account's phone has uploaded it again. */
+async function askPhone(deps: MediaDeps, found: MediaMessage, signal: AbortSignal): Promise<InboundMedia> {
+  const { store, clock, waits } = deps;
+  const { address, receivedId, message, content } = found;
+  const { platformId, jid } = message;
+  // The phone of another account knows nothing of it.
+  if (!(await readReceived(store, address, { receivedId, nowMs: clock.nowMs() }))) throw new ApiError('media_gone');
+  const parts = await askAndWait(deps, address, {
+    question: { kind: 'file', platformId, jid, mediaKey: content.media.mediaKey },
+    ...{ parts: 1, timeoutMs: waits.contactsMs, signal },
+  });
+  const answer = JSON.parse(parts.get('0') ?? 'null') as FileAnswer | null;
+  if (!answer) throw unavailable(deps.logger, { why: 'the phone did not answer in time' });
+  const { directPath } = answer;
+  if (directPath === null || !PATH.test(directPath)) throw new ApiError('media_gone');
+  await keepMediaPath(store, address, { receivedId, directPath });
+  return { ...content.media, directPath };
+}
+
+function unavailable(logger: Logger, fields: { why: string; [name: string]: unknown }): ApiError {
+  const { why, ...facts } = fields;
+  logger.warn(why, facts);
+  return new ApiError('unavailable', { headers: { 'Retry-After': '30' }, fields });
+}
