@@ -180,8 +180,14 @@ export async function isLostForRoom(
   { arrivedAtMs, nowMs }: { arrivedAtMs: number; nowMs: number },
 ): Promise<boolean> {
   if (arrivedAtMs <= nowMs - RETENTION_MS) return false;
+  const lostMs = await readLostMs(store, address);
+  return lostMs !== undefined && arrivedAtMs <= lostMs;
+}
+
+/** When the latest came that had to go for room, ms. */
+export async function readLostMs(store: Store, address: DeviceAddress): Promise<number | undefined> {
   const lostMs = await store.redis.get(deviceKeys(store.space, address).receivedLost);
-  return lostMs !== null && arrivedAtMs <= Number(lostMs);
+  return lostMs === null ? undefined : Number(lostMs);
 }
 
 /** When it was kept, ms; `undefined` for one that is not, or not any more. */

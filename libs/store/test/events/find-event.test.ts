@@ -93,6 +93,27 @@ describe('an event that is asked for by its id', () => {
     expect(await find('evt_no_id')).to.equal(undefined);
   });
 
+  it('is found also where what a person wrote had to go for room, as it is told then', async () => {
+    const receive = async (platformId: string, room: object = {}) =>
+      recordReceived(space.store, ownership, {
+        ...{ message: { platformId, jid: 'j', phone: PEOPLE[0]!, text: 'hello' }, nowMs: Date.now(), ...room },
+      });
+    const ids = ['3A01', '3A02', '3A03', '3A04'];
+    for (const id of ids) await receive(id);
+    const [first, second] = await told();
+    const unknown = first!.id.replace('3A01', '3A99');
+    expect(await find(unknown)).to.equal(undefined);
+    await receive('3A05', { mostBytes: 0 });
+    const later = await told();
+    expect(later.map(({ data }) => (data.content as { text: string | null }).text)).to.deep.equal([
+      ...ids.map(() => null),
+      'hello',
+    ]);
+    for (const event of later) expect(await find(event.id), event.id).to.deep.equal(event);
+    expect(await find(second!.id, ['b'])).to.equal(undefined);
+    expect(await find(unknown), 'may have been in the log before').to.have.property('oldest');
+  });
+
   it('is found among the changes of a long list, which go on for hours', async () => {
     const now = Date.now();
     const slow = await accept('text', PEOPLE, now - 8 * 3_600_000);

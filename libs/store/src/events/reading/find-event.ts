@@ -16,7 +16,7 @@ import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Store } from '../../core/store.js';
 import { findDeviceByShortId, readIdKey } from '../../devices/devices.js';
-import { readArrival } from '../../inbound/received-messages.js';
+import { readArrival, readLostMs } from '../../inbound/received-messages.js';
 import { readRecipients, readRecord, type SendRecord } from '../../sends/read-send.js';
 import type { LogGone, LoggedEntry } from '../read-log.js';
 import { type EventFilter, entryReader } from '../render-events.js';
@@ -25,8 +25,9 @@ import { type EventFilter, entryReader } from '../render-events.js';
 interface Search {
   /** It is not older. */
   earliestMs: number;
-  /** From here on, towards now. */
+  /** From here on, towards now; or from here back alone. */
   fromMs: number;
+  isBack?: boolean;
   /** How far one is in an entry who has all before it; `undefined` where it is not in there. */
   offsetIn(entry: LoggedEntry): number | undefined;
   /** Behind this one there is none; it is looked for before it, too. */
@@ -78,7 +79,7 @@ export async function findInLog(
   { id, filter, looks }: { id: string; filter: EventFilter; looks: Looks },
 ): Promise<FoundEvent | LogGone | undefined> {
   const parts = parseEventId(id);
-  const search = parts && (await planSearch(store, workspace, parts));
+  const search = parts && (await planSearch(store, workspace, parts, filter));
   if (!search) return undefined;
   for await (const entry of candidates(store, workspace, search, looks)) {
     const taken = search.offsetIn(entry);
@@ -109,14 +110,23 @@ async function findIn(
 
 const placesOf = (entry: string, end: number) => ({ after: { entry, offset: end - 1 }, to: { entry, offset: end } });
 
-async function planSearch(store: Store, workspace: Workspace, parts: EventIdParts): Promise<Search | undefined> {
+async function planSearch(
+  store: Store,
+  workspace: Workspace,
+  parts: EventIdParts,
+  { devices }: EventFilter,
+): Promise<Search | undefined> {
+  const findDevice = async (shortId: string) => {
+    const device = await findDeviceByShortId(store, workspace, shortId);
+    return device !== undefined && (devices?.includes(device) ?? true) ? device : undefined;
+  };
   if (parts.kind === 'timed' || parts.kind === 'logged') {
     const { place } = parts;
-    if (place !== workspace && (await findDeviceByShortId(store, workspace, place)) === undefined) return undefined;
+    if (place !== workspace && (await findDevice(place)) === undefined) return undefined;
     if (parts.kind === 'timed') return { ...at(parts.atMs), offsetIn: ({ atMs }) => startIf(atMs === parts.atMs) };
     return { ...at(entryMs(parts.entry)), offsetIn: ({ id }) => startIf(id === parts.entry) };
   }
-  const device = await findDeviceByShortId(store, workspace, parts.shortDeviceId);
+  const device = await findDevice(parts.shortDeviceId);
   if (device === undefined) return undefined;
   const address = { workspace, device };
   if (parts.kind === 'change') return planChange(store, address, parts);
@@ -131,7 +141,11 @@ async function planSearch(store: Store, workspace: Workspace, parts: EventIdPart
   const isIt = (part: EventPart) => part.kind === 'received' && part.receivedId === parts.receivedId;
   const offsetIn = (entry: LoggedEntry) =>
     entry.device === device && entry.tag === undefined ? offsetOf(entry, (part) => firstIf(isIt(part))) : undefined;
-  return arrivedAtMs === undefined ? undefined : { ...at(arrivedAtMs), offsetIn };
+  if (arrivedAtMs !== undefined) return { ...at(arrivedAtMs), offsetIn };
+  // It may have had to go for room: then it did not come later than all that had to.
+  const lostMs = await readLostMs(store, address);
+  if (lostMs === undefined) return undefined;
+  return { earliestMs: 0, fromMs: lostMs + CLOCKS_DIFFER_MS, isBack: true, offsetIn };
 }
 
 const startIf = (isIt: boolean) => (isIt ? 0 : undefined);
@@ -191,13 +205,14 @@ async function readEndMs(store: Store, address: DeviceAddress, send: SendRecord)
 async function* candidates(
   store: Store,
   workspace: Workspace,
-  { fromMs, earliestMs, endsAt }: Search,
+  { fromMs, earliestMs, isBack, endsAt }: Search,
   looks: Looks,
 ): AsyncGenerator<LoggedEntry> {
   let own = AT_ONCE;
   const mayGoOn = () => --own > 0 || looks.left-- > 0;
-  let end: string | undefined;
-  for await (const entry of walk(store, workspace, { from: `${Math.max(fromMs, 0)}`, isBack: false })) {
+  const from = `${Math.max(fromMs, 0)}`;
+  let end = isBack ? from : undefined;
+  for await (const entry of isBack ? [] : walk(store, workspace, { from, isBack: false })) {
     yield entry;
     if (endsAt?.(entry)) end = entry.id;
     if (end !== undefined) break;
