@@ -1,6 +1,8 @@
 import type { GatewayEvent } from '@gateway/contracts/events/events';
 import {
   accountForEvents,
+  changeKey,
+  changesTold,
   countAltered,
   type DeviceStanding,
   recipientKey,
@@ -52,6 +54,20 @@ describe('the account of what a chaos run told', () => {
     expect(wrongIn(without(0))).to.include({ lost: 1 });
     for (const at of [1, 2, 3, 4, 5]) expect(wrongIn(without(at)), String(at)).to.include({ told: 6, lost: 1 });
     expect(wrongIn([...story, event('events.gap', { missing: null })])).to.include({ lost: 1 });
+  });
+
+  it('finds a status that was passed over on the way, and one that there never was, where all of them are known', () => {
+    const steps = (index: number, ...statuses: string[]) =>
+      statuses.map((status) => changeKey({ messageId: 'm', index, status } as never));
+    const wrongOf = (changes: readonly string[]) => accountForEvents({ ...toBeTold, changes: new Set(changes) }, story);
+    const all = [...steps(0, 'sent', 'read'), ...steps(1, 'failed'), 'o 0 sent'];
+    expect(wrongOf(all)).to.deep.equal(right);
+    expect(wrongOf([...all, ...steps(0, 'delivered')])).to.deep.equal({ ...right, lost: 1 });
+    expect(wrongOf(all.slice(1))).to.deep.equal({ ...right, invented: 1 });
+    expect(accountForEvents({ ...toBeTold, changes: new Set(all) }, without(3)), 'the last one').to.include({
+      lost: 1,
+    });
+    expect([...changesTold([story, without(0)])].sort()).to.deep.equal(all.sort());
   });
 
   it('finds another reason than the stored one', () => {
@@ -213,7 +229,16 @@ describe('the account of what a chaos run told', () => {
   });
 
   it('is right only if all of it is', () => {
-    const result = { ...right, altered: 0, written: 1, requests: 1, repeats: 0, putAside: 0, consumerKills: 1 };
+    const result = {
+      ...right,
+      altered: 0,
+      changes: 1,
+      written: 1,
+      requests: 1,
+      repeats: 0,
+      putAside: 0,
+      consumerKills: 1,
+    };
     expect(isToldRight(result)).to.equal(true);
     for (const wrong of ['lost', 'invented', 'disordered', 'duplicates', 'altered']) {
       expect(isToldRight({ ...result, [wrong]: 1 }), wrong).to.equal(false);

@@ -144,7 +144,7 @@ async function runAll(run: Run): Promise<ChaosResult> {
   progress.enter('a device is restricted, to be told of at last', () => '');
   await restrictForGood(simulator, store, lines[0]!);
   progress.enter('the events arrive', () => `${audience.missing} are missing`);
-  const events = await audience.takeAccount(store, sends, say);
+  const events = await audience.takeAccount(store, sends, { written: redis.written?.(), say });
   await stopAll(fleet, progress);
   const { keepsPromises, spared, blows } = redis;
   return {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CuttableNetwork, LOCALHOST } from './cuttable-network.js';
+import { readAof } from './read-aof.js';
 import { findSteadyPort } from './steady-port.js';
 
 export interface RedisProcessOptions {
@@ -19,6 +20,8 @@ export interface RedisProcessOptions {
   network?: CuttableNetwork;
 }
 
+/** Its append-only file is never begun anew. */
+export const KEEPS_ALL_WRITES = ['--auto-aof-rewrite-percentage', '0'] as const;
 /** Of servers that belong together. */
 export const PASSWORD = 'known-to-tests';
 const RESPAWN_MS = 250;
@@ -68,6 +71,11 @@ export class RedisProcess {
   get url(): string {
     const { password } = this.options;
     return `redis://${password ? `:${password}@` : ''}${LOCALHOST}:${this.port}`;
+  }
+
+  /** All that was ever written, in order, if it was started with `KEEPS_ALL_WRITES`. */
+  written(): Iterable<Buffer[]> {
+    return readAof(this.folder);
   }
 
   /** Is killed in the middle of its work, and starts again. */

@@ -15,6 +15,8 @@ export interface Written {
 export interface ToBeTold {
   /** By `messageId` and index: whom, what became of them, and why. */
   recipients: ReadonlyMap<string, { to: string; status: string; error: string | null }>;
+  /** Each status that there ever was to tell, by `changeKey`. Default: only the last ones are known. */
+  changes?: ReadonlySet<string>;
   /** Sends with nothing left to do. */
   finished: ReadonlySet<string>;
   /** In the order in which people wrote it. */
@@ -41,7 +43,7 @@ export interface DeviceStanding {
 export interface EventsAccount {
   /** Changes, ends of sends and messages of people that were told, each counted once. */
   told: number;
-  /** Never told: how a recipient or a device stands, or why, that a device was ever connected, that a send has ended, what a person wrote or wants, or what an `events.gap` stands for. */
+  /** Never told: what became of a recipient on the way, how one or a device stands, or why, that a device was ever connected, that a send has ended, what a person wrote or wants, or what an `events.gap` stands for. */
   lost: number;
   /** Told, and not so; or told of a device, or a person, that is as it was. */
   invented: number;
@@ -52,6 +54,9 @@ export interface EventsAccount {
 }
 
 export const recipientKey = (messageId: string, index: number) => `${messageId} ${index}`;
+
+export const changeKey = ({ messageId, index, status }: Pick<ChangeData, 'messageId' | 'index' | 'status'>) =>
+  `${recipientKey(messageId, index)} ${status}`;
 
 const RANKS: readonly string[] = RECIPIENT_STATUSES;
 
@@ -66,6 +71,7 @@ export function accountForEvents(
 ): EventsAccount {
   const {
     recipients,
+    changes,
     finished,
     written,
     optedOut,
@@ -92,12 +98,15 @@ export function accountForEvents(
   const states = new Map<string, { type: string; state: Record<string, unknown> }>();
   const connected = new Set<string>();
   const last = new Map<string, ChangeData>();
+  const heard = new Set<string>();
   const hear = (row: ChangeData) => {
     if (!isNew(row.id)) return;
     const key = recipientKey(row.messageId, row.index);
     const stored = recipients.get(key);
     const before = last.get(key)?.status;
     if (!stored || stored.to !== row.to || rank(row.status) > rank(stored.status)) wrong('invented', row);
+    else if (changes?.has(changeKey(row)) === false) wrong('invented', { neverSo: row });
+    heard.add(changeKey(row));
     if (before !== undefined && rank(row.status) <= rank(before)) wrong('disordered', { before, row });
     last.set(key, row);
   };
@@ -123,6 +132,8 @@ export function accountForEvents(
     const row = last.get(key);
     if (row?.status !== status || row.error !== error) wrong('lost', { key, status, error, told: row });
   }
+  const lastOnes = new Set([...recipients].map(([key, { status }]) => `${key} ${status}`));
+  for (const change of changes ?? []) if (!heard.has(change) && !lastOnes.has(change)) wrong('lost', { change });
   for (const messageId of finished) {
     if (!seen.has(`evt_${messageId}_finished`)) wrong('lost', { finished: messageId });
   }
@@ -243,6 +254,11 @@ export function countAltered(told: readonly (readonly GatewayEvent[])[], onWrong
     if (event.type !== 'messages.updated') compare(event.id, event);
   }
   return altered;
+}
+
+/** What there was to tell of recipients, by `changeKey`, as far as any of them was told. */
+export function changesTold(told: readonly (readonly GatewayEvent[])[]): ReadonlySet<string> {
+  return new Set(told.flatMap((events) => events.flatMap((event) => rowsOf(event).map(changeKey))));
 }
 
 /** Of one, or of several, recipients. */

@@ -14,6 +14,7 @@ import { Random } from '../random.js';
 import type { Line, PromisedSend } from '../take-account.js';
 import {
   accountForEvents,
+  changesTold,
   countAltered,
   type DeviceStanding,
   type EventsAccount,
@@ -23,9 +24,11 @@ import {
 } from './account-for-events.js';
 import { Consumer, TYPES_ALONE } from './consumer.js';
 import { Receiver, type ReceiverKind } from './receiver.js';
+import { recordedChanges } from './recorded-changes.js';
 
 export interface AudienceResult extends EventsAccount {
-  /** Messages of people. */
+  /** Statuses that recipients came to, as far as they are known, and messages of people. */
+  changes: number;
   written: number;
   /** To webhooks, and those under an id that had come before; of these, those with other bytes, and what others were told in other words. */
   requests: number;
@@ -106,24 +109,31 @@ export class Audience {
     return new Audience(endpoints, consumers);
   }
 
-  /** All is left alone, and what is on its way arrives; then each is asked what it was told. */
+  /**
+   * All is left alone, and what is on its way arrives; then each is asked what it was told.
+   * @param options.written all that Redis ever wrote. Without it, what one was told on the way has to be told to all.
+   */
   async takeAccount(
     store: Store,
     sends: readonly PromisedSend[],
-    say: (line: string) => void,
+    { written, say }: { written: Iterable<readonly Buffer[]> | undefined; say(line: string): void },
   ): Promise<AudienceResult> {
     for (const each of [...this.#receivers(), ...this.consumers]) each.heal();
     const putAside = await this.#replayParked(store);
     let sinceMs = performance.now();
     for (let quiet = 0; ; quiet++) {
-      const toBeTold = await readToBeTold(store, sends, this.written, this.optedOut);
+      const known = await readToBeTold(store, sends, this.written, this.optedOut);
+      const toBeTold = { ...known, changes: changesTold(this.#living().map(({ events }) => events)) };
       const members = this.#members(toBeTold, () => {});
       const lost = sum(members.map(({ told }) => told())).lost;
       if (lost < this.missing) [this.missing, sinceMs] = [lost, performance.now()];
       if (lost > 0) quiet = 0;
       // What comes once more comes later.
-      if (quiet === QUIET_LOOKS || performance.now() - sinceMs > NO_NEWS_MS)
-        return this.#result(toBeTold, { putAside, say });
+      if (quiet === QUIET_LOOKS || performance.now() - sinceMs > NO_NEWS_MS) {
+        const ids = sends.map(({ messageId }) => messageId);
+        const changes = written ? recordedChanges(written, ids) : toBeTold.changes;
+        return this.#result({ ...known, changes }, { putAside, say });
+      }
       await sleep(LOOK_MS);
       await this.#replayParked(store);
     }
@@ -166,7 +176,12 @@ export class Audience {
     return {
       ...total,
       lost: total.lost + this.consumers.reduce((all, { gone }) => all + gone, 0),
-      ...{ written: this.written.length, requests: count('requests'), repeats: count('repeats') },
+      ...{
+        changes: toBeTold.changes?.size ?? 0,
+        written: this.written.length,
+        requests: count('requests'),
+        repeats: count('repeats'),
+      },
       altered: count('altered') + countAltered(told, (what) => sayAltered('altered', what)),
       putAside,
       consumerKills: this.consumers.reduce((all, { kills }) => all + kills, 0),
@@ -174,12 +189,15 @@ export class Audience {
   }
 
   /** A dead endpoint is told nothing: it is only to be in no one's way. */
-  #members(toBeTold: ToBeTold, say: (line: string) => void): Member[] {
+  #living() {
     const endpoints = this.endpoints.map(({ receiver: { kind, events }, id }) => ({ kind, events, id }));
     const consumers = this.consumers.map(({ kind, events }) => ({ kind, events, id: undefined }));
-    const inOrder = consumers.find(({ kind }) => kind === 'pull')?.events ?? [];
-    const living = [...endpoints.filter(({ kind }) => kind !== 'dead'), ...consumers];
-    return living.map(({ kind, events, id }) => {
+    return [...endpoints.filter(({ kind }) => kind !== 'dead'), ...consumers];
+  }
+
+  #members(toBeTold: ToBeTold, say: (line: string) => void): Member[] {
+    const inOrder = this.consumers.find(({ kind }) => kind === 'pull')?.events ?? [];
+    return this.#living().map(({ kind, events, id }) => {
       const types = kind === 'apart' || kind === 'stream' ? TYPES_ALONE : DEFAULT_TYPES;
       // What is not put aside any more when it is replayed is told once more.
       const replayed = (id === undefined ? undefined : this.#replayed.get(id)) ?? new Set<string>();

@@ -19,6 +19,8 @@ export interface RedisOfRun {
   readonly spared: readonly string[];
   /** One blow, until it is over. `false`: another one is not, and nothing was done. */
   hurt(random: Random): Promise<{ isKill: boolean } | false>;
+  /** Commands, in order: all that was ever written. Not where several servers have each a part of it. */
+  written?(): Iterable<readonly Buffer[]>;
   /** All servers are up, and replicas follow their masters. */
   settle(): Promise<void>;
   stop(): Promise<void>;

@@ -1,6 +1,6 @@
 import { sleep } from '@gateway/runtime/clock';
 import { startRedisProxy } from '../../redis-proxy.js';
-import { RedisProcess } from '../../redis-servers/redis-process.js';
+import { KEEPS_ALL_WRITES, RedisProcess } from '../../redis-servers/redis-process.js';
 import { type Group, hurtable } from './hurtable-redis.js';
 import type { RedisOfRun } from './redis-of-run.js';
 
@@ -11,7 +11,7 @@ const LONGEST_MS = 5_000;
 
 /** One Redis behind a proxy, which comes back with all that it had taken. */
 export async function startSingleRedis({ logFolder, say }: Options): Promise<RedisOfRun> {
-  const redis = await RedisProcess.start({ logFolder });
+  const redis = await RedisProcess.start({ logFolder, settings: KEEPS_ALL_WRITES });
   const proxy = await startRedisProxy(redis.url);
   const during = (begin: () => void) => async (_: Group, ms: number) => {
     begin();
@@ -24,5 +24,6 @@ export async function startSingleRedis({ logFolder, say }: Options): Promise<Red
     await redis.stop();
   };
   const kept = { longestMs: LONGEST_MS, keepsPromises: true };
-  return hurtable({ url: proxy.url, all: [redis], masters: 1, blows, ...kept, stop }, { say });
+  const hurt = hurtable({ url: proxy.url, all: [redis], masters: 1, blows, ...kept, stop }, { say });
+  return Object.assign(hurt, { written: () => redis.written() });
 }
