@@ -1,4 +1,4 @@
-import { isAhead } from '@gateway/testkit/chaos/fire-pace';
+import { isAhead } from '@gateway/testkit/chaos/mischief/fire-pace';
 import { Progress } from '@gateway/testkit/chaos/progress';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';

@@ -1,30 +1,9 @@
-import { parseArgs } from 'node:util';
+import { toError } from '@gateway/runtime/errors';
 import { waitReplicas } from '../config.js';
-import { REDIS_KINDS } from './redis/start-redis.js';
+import { readOptions } from './read-options.js';
 import { judge, runChaos } from './run-chaos.js';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    devices: { type: 'string', default: '3' },
-    recipients: { type: 'string' },
-    redis: { type: 'string', default: 'single' },
-    'wait-replicas': { type: 'string', default: waitReplicas() },
-    json: { type: 'boolean', default: false },
-  },
-});
-
-const devices = Number(values.devices);
-/** Per list; a thousand devices send as much together as a few with lists of the usual length. */
-const recipients = Number(values.recipients ?? Math.max(20, Math.min(2_000, Math.floor(20_000 / devices))));
-
-const redis = REDIS_KINDS.find((kind) => kind === values.redis);
-if (!redis) {
-  console.error(`--redis must be one of ${REDIS_KINDS.join(', ')}`);
-  process.exit(2);
-}
-
+const options = readOrExit();
 const begin = performance.now();
 const stop = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
@@ -32,18 +11,23 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => 
 process.once('disconnect', () => stop.abort());
 
 const result = await runChaos({
-  rounds: Number(values.rounds),
-  seed: Number(values.seed),
-  devices,
-  recipients,
-  redis,
-  waitReplicas: Number(values['wait-replicas']),
+  ...options,
   say: (line) => console.log(`${Math.round((performance.now() - begin) / 1_000)} s: ${line}`),
   signal: stop.signal,
-}).catch(() => end(`FAILED; repeat it with --seed ${values.seed}`, 1));
+}).catch(() => end(`FAILED; repeat it with --seed ${options.seed}`, 1));
 const { passed, verdict } = judge(result);
-if (!values.json) console.log(verdict);
+if (!options.json) console.log(verdict);
 await end(JSON.stringify(result), passed ? 0 : 1);
+
+/** Nothing has been started yet. */
+function readOrExit(): ReturnType<typeof readOptions> {
+  try {
+    return readOptions(process.argv.slice(2), { seed: Date.now() % 1_000_000, waitReplicas: waitReplicas() });
+  } catch (thrown) {
+    console.error(toError(thrown).message);
+    process.exit(2);
+  }
+}
 
 /** Its reader may be slow: the last line is the one that counts. */
 function end(line: string, exitCode: number): Promise<never> {

@@ -18,7 +18,7 @@ import { RECEIVER_KINDS, type ReceiverKind } from './events/receiver.js';
 import { Fleet } from './fleet/fleet.js';
 import { linkDevices } from './fleet/link-devices.js';
 import { KEYS, startGateway } from './fleet/start-gateway.js';
-import type { Mischief } from './mischief.js';
+import type { Mischief } from './mischief/make-mischief.js';
 import { Progress } from './progress.js';
 import { Random } from './random.js';
 import type { RedisOfRun } from './redis/redis-of-run.js';

@@ -12,7 +12,7 @@ import { callUntilAnswered } from './client.js';
 import type { Audience } from './events/audience.js';
 import { writeFromPhones } from './events/phone-talk.js';
 import type { Fleet } from './fleet/fleet.js';
-import { type Mischief, makeMischief } from './mischief.js';
+import { type Mischief, makeMischief } from './mischief/make-mischief.js';
 import { planRefusals } from './plan-refusals.js';
 import type { Progress } from './progress.js';
 import { Random } from './random.js';

@@ -7,7 +7,7 @@ import { PATIENCE } from '../patience.js';
 import { type Group, hang, hurtable, surely } from './hurtable-redis.js';
 import type { RedisOfRun } from './redis-of-run.js';
 
-type Options = { logFolder: string; waitReplicas: number; say(line: string): void };
+type Options = { logFolder: string; replicas: number; waitReplicas: number; say(line: string): void };
 
 /** Some are long enough for an election, and some too short for one, which is where servers disagree. */
 const LONGEST_MS = 9_000;
@@ -30,7 +30,7 @@ export async function startSentinelRedis(options: Options): Promise<RedisOfRun> 
 
 export async function startClusterRedis(options: Options): Promise<RedisOfRun> {
   const nodeTimeoutMs = Math.round(NODE_TIMEOUT_MS * PATIENCE);
-  const cluster = await startRedisCluster({ ...options, replicas: 1, canBeCut: true, nodeTimeoutMs });
+  const cluster = await startRedisCluster({ ...options, canBeCut: true, nodeTimeoutMs });
   const all = cluster.shards.flatMap(({ master, replicas }) => [master, ...replicas]);
   const blows = {
     failover: ({ replicas }: Group) =>

@@ -1,10 +1,10 @@
 import { sleep } from '@gateway/runtime/clock';
 import type { Simulator } from '@gateway/simulator/start-simulator';
-import { askSimulator } from './ask-simulator.js';
+import { askSimulator } from '../ask-simulator.js';
+import type { Fleet, Place } from '../fleet/fleet.js';
+import type { Random } from '../random.js';
+import type { RedisOfRun } from '../redis/redis-of-run.js';
 import { isAhead } from './fire-pace.js';
-import type { Fleet, Place } from './fleet/fleet.js';
-import type { Random } from './random.js';
-import type { RedisOfRun } from './redis/redis-of-run.js';
 
 export interface Mischief {
   /** Processes killed, Redis included. */
