@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
-import { definedScripts } from '@gateway/store/core/scripts/define-script';
 import { eventually } from '../eventually.js';
+import { allScripts } from './all-scripts.js';
 import { askServer } from './ask-server.js';
 import { type RedisCluster, startRedisCluster } from './redis-cluster.js';
 
@@ -31,8 +31,9 @@ export async function mochaGlobalTeardown(): Promise<void> {
   }
 }
 
+/** Also of those that no test has loaded. */
 async function writeScripts(file: string, { shards }: RedisCluster): Promise<void> {
-  const scripts = [...definedScripts().values()];
+  const scripts = await allScripts();
   const shas = scripts.map(({ sha }) => sha);
   const ask = () =>
     Promise.all(shards.map(({ master }) => askServer(master.url, 'SCRIPT', 'EXISTS', ...shas) as Promise<number[]>));
