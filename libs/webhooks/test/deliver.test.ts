@@ -7,6 +7,7 @@ import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/d
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { changeWebhook, pauseWebhook, readWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
+import { checkEvent } from '../../../services/api/test/support/openapi-check.js';
 import { renderEvents } from '../../store/test/support/render-events.js';
 import { ownerOf } from './support/owner-of.js';
 import { useEndpoint } from './support/use-endpoint.js';
@@ -27,6 +28,7 @@ describe('deliveries to a webhook', () => {
     if ('oldest' in log) throw new Error('gone');
     return (await renderEvents(store, 'main', log.entries)).map(({ event }) => {
       expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
+      checkEvent(event);
       expect(event.data.webhookId).to.equal(endpoint.id);
       return `${event.type} ${event.data.lastStatus}`;
     });

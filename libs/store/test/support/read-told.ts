@@ -6,9 +6,10 @@ import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import type { EventFilter } from '@gateway/store/events/render-events';
 import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { expect } from 'chai';
+import { checkEvent } from '../../../../services/api/test/support/openapi-check.js';
 import { renderEvents } from './render-events.js';
 
-/** All events of `main` behind a place in the log, once the outboxes are empty. Each is as its schema has it. */
+/** All events of `main` behind a place in the log, once the outboxes are empty. Each is as its schema and the document of the API have it. */
 export async function readTold(
   store: Store,
   filter: EventFilter = { types: EVENT_TYPES },
@@ -21,6 +22,7 @@ export async function readTold(
   for (const event of events) {
     const { error } = eventSchema(event.type).validate(event);
     expect(error?.message, JSON.stringify(event)).to.equal(undefined);
+    checkEvent(event);
   }
   return events;
 }
