@@ -54,6 +54,10 @@ describe('the verdict on a chaos run', () => {
   });
 
   for (const [name, base] of Object.entries({ 'are kept': RESULT, 'may be broken': LOSSY })) {
+    it(`fails if a phone shows one twice, where promises ${name}: the repeat of what is forgotten has the same ids`, () => {
+      expect(judge({ ...base, duplicates: 1 })).to.deep.equal(FAILED);
+    });
+
     it(`fails if more than 5 % of those that are not lost are not shown, where promises ${name}`, () => {
       expect(judge({ ...base, shown: base.shown - 1, failed: base.failed + 1 })).to.deep.equal(FAILED);
     });

@@ -109,7 +109,9 @@ export function judge(result: ChaosResult): { passed: boolean; verdict: string }
   const mayBeLost = keepsPromises ? 0 : lost;
   const isOut = events.told > 0 && shown > 0 && shown >= (recipients - cancelled - unwilling - mayBeLost) * 0.95;
   const isProof = isHurt && isOut && cancelled > 0 && unwilling > 0;
-  const passed = (keeps || !keepsPromises) && isProof;
+  // What was forgotten is sent again under the same ids, which phones show once: all in a run has an `Idempotency-Key`.
+  const mayBeBroken = !keepsPromises && duplicates === 0;
+  const passed = (keeps || mayBeBroken) && isProof;
   return { passed, verdict: describe() };
 
   function describe(): string {
