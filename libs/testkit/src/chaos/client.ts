@@ -5,7 +5,7 @@ const PAUSE_MS = 250;
 const PATIENCE_MS = 330_000;
 
 interface Request {
-  method?: 'POST' | 'DELETE';
+  method?: 'GET' | 'POST' | 'DELETE';
   token: string;
   body?: unknown;
 }

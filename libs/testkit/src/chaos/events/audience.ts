@@ -98,8 +98,9 @@ export class Audience {
       const tested = await callUntilAnswered(bases, `/webhooks/${webhookId}/test`, { token, body: {} });
       if (tested.body.webhookStatus !== 'active') throw new Error(`webhook: ${JSON.stringify([made, tested])}`);
     }
-    const begin = await fetch(`${bases[0]}/events`, { headers: { authorization: `Bearer ${token}` } });
-    const { nextCursor: cursor } = (await begin.json()) as { nextCursor: string };
+    const begin = await callUntilAnswered(bases, '/events', { method: 'GET', token });
+    if (begin.status !== 200) throw new Error(`events: ${JSON.stringify(begin)}`);
+    const cursor = String(begin.body.nextCursor);
     // Each has calls of its own.
     const tokens = { pull: token, stream: (await makeToken()).value };
     const deps = { bases, cursor };
