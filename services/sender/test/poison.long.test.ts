@@ -55,9 +55,9 @@ describe('a message that ends whatever sends it', () => {
     const stop = async () => {
       clearInterval(timer);
       await Promise.all(starts);
-      return { deaths: dead.size, early };
+      return { early };
     };
-    return { stop };
+    return { stop, deaths: () => dead.size };
   }
 
   async function send(device: string, to: string[]): Promise<string> {
@@ -71,16 +71,20 @@ describe('a message that ends whatever sends it', () => {
     expect(shown.every((message) => message.shown === 1)).to.equal(true);
   }
 
+  /** All others may have theirs after a single death: it is tried again then, too. */
+  const goesOnKilling = ({ deaths }: ReturnType<typeof restartTheDead>) =>
+    eventually(() => deaths() >= 3, { what: 'three deaths' });
+
   it('does not keep the others of its list from theirs, nor other devices, when it kills each process', async () => {
     await start('kill', 2);
     const dead = restartTheDead();
     const [list, beside] = await Promise.all([send('sick', everybody), send('well', people)]);
     await gateway.waitForSend(list, { queued: 1, read: 11 }, { device: 'sick' });
     await gateway.waitForSend(beside, { read: 11 }, { device: 'well' });
-    const { deaths, early } = await dead.stop();
+    await goesOnKilling(dead);
+    const { early } = await dead.stop();
     await expectShownOnce(SICK!, people);
     await expectShownOnce(WELL!, people);
-    expect(deaths).to.be.at.least(3);
     expect(early).to.be.at.most(6);
     await gateway.call('DELETE', `/messages/${list}`, { device: 'sick' });
   });
@@ -95,9 +99,9 @@ describe('a message that ends whatever sends it', () => {
     const otp = await gateway.call('POST', '/otp', { device: 'sick', body: { phone: people[0], code: '123456' } });
     expect(otp.status).to.be.oneOf([200, 202]);
     await gateway.waitForSend(otp.body.data.messageId, { read: 1 }, { device: 'sick' });
-    const { deaths, early } = await dead.stop();
+    await goesOnKilling(dead);
+    const { early } = await dead.stop();
     await expectShownOnce(SICK!, [...well, people[0]!]);
-    expect(deaths).to.be.at.least(3);
     expect(early).to.be.at.most(5);
     await gateway.call('DELETE', `/messages/${poison}`, { device: 'sick' });
   });
