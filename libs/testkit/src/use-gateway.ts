@@ -1,5 +1,6 @@
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
 import { Gateway, type GatewayOptions } from './gateway.js';
+import { type RedisCluster, startRedisCluster } from './redis-servers/redis-cluster.js';
 import { RedisProcess } from './redis-servers/redis-process.js';
 import { openRedisSpace, type RedisSpace } from './redis-space.js';
 import { standIn } from './stand-in.js';
@@ -7,6 +8,8 @@ import { standIn } from './stand-in.js';
 export interface GatewayFixture {
   /** With `ownRedis` alone. */
   readonly redis: RedisProcess;
+  /** With `ownCluster` alone. */
+  readonly cluster: RedisCluster;
   readonly space: RedisSpace;
   readonly simulator: Simulator;
   readonly gateway: Gateway;
@@ -24,23 +27,29 @@ type Options = Omit<GatewayOptions, 'space' | 'simulator'> & {
   simulator?: SimulatorOptions;
   /** A Redis that no other test uses, and that so may be stopped. */
   ownRedis?: boolean;
+  /** The same of a Cluster: three masters without replicas. */
+  ownCluster?: boolean;
 };
 
+type Parts = { -readonly [Name in 'redis' | 'cluster' | 'space' | 'simulator' | 'gateway']: GatewayFixture[Name] };
+
 /** A whole gateway, its network and its corner of Redis for the tests of one `describe`: started before them, closed after them. */
-export function useGateway({ simulator: network, ownRedis, ...options }: Options = {}): GatewayFixture {
-  const parts = {} as { redis: RedisProcess; space: RedisSpace; simulator: Simulator; gateway: Gateway };
+export function useGateway({ simulator: network, ownRedis, ownCluster, ...options }: Options = {}): GatewayFixture {
+  const parts = {} as Parts;
   before(async () => {
     if (ownRedis) parts.redis = await RedisProcess.start();
-    const [space, simulator] = await Promise.all([openRedisSpace(parts.redis), startSimulator(network)]);
+    if (ownCluster) parts.cluster = await startRedisCluster();
+    const own = parts.redis ?? parts.cluster;
+    const [space, simulator] = await Promise.all([openRedisSpace(own), startSimulator(network)]);
     Object.assign(parts, { space, simulator });
     parts.gateway = await Gateway.start({ ...options, space, simulator });
   });
   after(async () => {
-    const { redis, gateway, simulator, space } = parts as Partial<typeof parts>;
+    const { redis, cluster, gateway, simulator, space } = parts as Partial<Parts>;
     await gateway?.close();
     await simulator?.close();
     await space?.close();
-    await redis?.stop();
+    await (redis ?? cluster)?.stop();
   });
   const admin = async (method: string, path: string, body: object = {}): Promise<unknown> => {
     const withBody = method === 'GET' ? {} : { body: JSON.stringify(body) };
@@ -51,6 +60,7 @@ export function useGateway({ simulator: network, ownRedis, ...options }: Options
   };
   return {
     redis: standIn(() => parts.redis),
+    cluster: standIn(() => parts.cluster),
     space: standIn(() => parts.space),
     simulator: standIn(() => parts.simulator),
     gateway: standIn(() => parts.gateway),

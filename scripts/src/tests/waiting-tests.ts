@@ -10,6 +10,7 @@ export const WAITING = [
   'services/api/test/failover.',
   'services/connection/test/device-life.',
   'services/gateway/test/event-boundaries.',
+  'services/gateway/test/lost-node.',
   'services/gateway/test/redis-stopped.',
 ];
 

@@ -3,6 +3,7 @@ import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { type Answer, Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { askServer } from '@gateway/testkit/redis-servers/ask-server';
 import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { type RedisSentinels, startRedisSentinels } from '@gateway/testkit/redis-servers/redis-sentinels';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -116,6 +117,41 @@ describe('a failover of Redis', () => {
       await eventually(async () => (await world.servers.findMaster()) === replica, WITHIN);
       const counts = await countsOf();
       expect([counts.queued, counts.cancelled]).to.deep.equal([0, cancelled]);
+    }));
+
+  it('keeps a STOP that a person wrote: the network is told that it arrived once a replica has it', () =>
+    withFailover({ REDIS_WAIT_REPLICAS: '1' }, async (world) => {
+      const { gateway, simulator, servers, space, master, replica } = world;
+      const [person] = makeNumbers(1, 73) as [string];
+      const { mailbox } = simulator.network.accounts.find(ACCOUNT)!.devices.values().next().value!;
+      const waits = async () =>
+        Number(/cmdstat_wait:calls=(\d+)/.exec(String(await askServer(master.url, 'INFO', 'commandstats')))?.[1] ?? 0);
+      await eventually(() => mailbox.size === 0, WITHIN);
+      replica.freeze();
+      const response = await fetch(`${simulator.adminUrl}/admin/phones/${person}/messages`, {
+        method: 'POST',
+        body: JSON.stringify({ to: ACCOUNT, text: 'STOP' }),
+      });
+      expect(response.ok, await response.text()).to.equal(true);
+      await eventually(() => findOptOut(space.store, 'main', person), WITHIN);
+      const asked = await waits();
+      await eventually(async () => (await waits()) >= asked + 2, { ...WITHIN, what: 'replicas are asked, in vain' });
+      expect(mailbox.size, 'the network keeps it').to.equal(1);
+
+      replica.thaw();
+      await eventually(() => mailbox.size === 0, WITHIN);
+      await master.kill();
+      await eventually(async () => (await servers.findMaster()) === replica, WITHIN);
+      const found = await eventually(() => findOptOut(space.store, 'main', person), WITHIN);
+      expect(found.source).to.equal('reply');
+      master.restart();
+      const { body } = await eventually(async () => {
+        const answer = await post(gateway, '/send', { to: person, text: 'not wanted' }, 'key-3');
+        return answer.status === 202 && answer;
+      }, ASKING);
+      const after = await gateway.waitForSend(body.messageId, { failed: 1 }, { query: '?limit=1' });
+      expect(after.recipients[0].error).to.equal('recipient_opted_out');
+      expect(await shownTo(simulator, person)).to.equal(0);
     }));
 
   it('that forgets a send shows its repeat under the same key once', () =>
