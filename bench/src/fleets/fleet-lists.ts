@@ -3,10 +3,10 @@ import { makeNumbers } from '@gateway/testkit/phones';
 import { fleetSize } from '../config.js';
 import type { Benchmark } from '../support/benchmark.js';
 import { compare } from '../support/compare.js';
-import { cpuMsOf } from '../support/process-usage.js';
+import { watchCpu } from '../support/process-usage.js';
 import { timeUntilAllAcked } from '../support/send.js';
-import { gatewayPids } from '../support/stage.js';
-import { median, medianRatio, rounded } from '../support/statistics.js';
+import { gatewayProcesses } from '../support/stage.js';
+import { median, medianRatio, mediansByKind, rounded, sum } from '../support/statistics.js';
 import { openFleets } from './open-fleets.js';
 
 const WHOLE = { devices: 20, senders: availableParallelism() };
@@ -23,19 +23,23 @@ export const fleetListsBenchmark: Benchmark = {
   async run(context) {
     const size = fleetSize(WHOLE);
     const { stage, devices, stock } = await openFleets(context, size);
-    const pids = { ours: await gatewayPids(stage), baseline: stock.map(({ pid }) => pid) };
+    const processes = { ours: await gatewayProcesses(stage), baseline: { stock: stock.map(({ pid }) => pid) } };
+    /** Of ours. */
+    const rounds: Record<string, number>[] = [];
     const messages = size.devices * RECIPIENTS;
     const numbers = makeNumbers(RECIPIENTS);
     const text = 'Hello from a benchmark';
     const rates = { ours: [] as number[], baseline: [] as number[] };
     const cpu = { ours: [] as number[], baseline: [] as number[] };
     const measure = async (side: keyof typeof cpu, send: () => Promise<unknown>) => {
-      const before = cpuMsOf(pids[side]);
+      const used = watchCpu(processes[side]);
       const startedMs = performance.now();
       await send();
       rates[side].push(messages / ((performance.now() - startedMs) / 1000));
       await stage.simulator.settle();
-      cpu[side].push((cpuMsOf(pids[side]) - before) / messages);
+      const byKind = used(messages);
+      if (side === 'ours') rounds.push(byKind);
+      cpu[side].push(sum(Object.values(byKind)));
       return cpu[side].at(-1)!;
     };
     const lists = devices.map((device) => ({ device, to: numbers, text }));
@@ -47,10 +51,17 @@ export const fleetListsBenchmark: Benchmark = {
     context.say('first, both get to know the recipients');
     await ours();
     await baseline();
-    for (const side of [rates, cpu].flatMap((all) => Object.values(all))) side.length = 0;
+    for (const side of [rounds, ...[rates, cpu].flatMap((all) => Object.values(all))]) side.length = 0;
     const unit = 'ms of CPU per message';
     const found = await compare(context, { ours, baseline, unit, rounds: ROUNDS });
     const perSecond = { ours: rounded(median(rates.ours)), baseline: rounded(median(rates.baseline)) };
-    return { ...found, unit, ratio: medianRatio(cpu.baseline, cpu.ours), perSecond, ...size };
+    return {
+      ...found,
+      unit,
+      ratio: medianRatio(cpu.baseline, cpu.ours),
+      perSecond,
+      ofProcesses: mediansByKind(rounds),
+      ...size,
+    };
   },
 };

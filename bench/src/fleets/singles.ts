@@ -5,10 +5,10 @@ import { Pool } from 'undici';
 import { apiPort, makeTokens } from '../http/count-answers.js';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';
 import { type Comparison, compare } from '../support/compare.js';
-import { cpuMsOf } from '../support/process-usage.js';
+import { watchCpu } from '../support/process-usage.js';
 import { POLL_MS, timeUntilAcked, waitForCounts } from '../support/send.js';
 import { gatewayProcesses, openStage, type Stage } from '../support/stage.js';
-import { median, medianRatio, rounded } from '../support/statistics.js';
+import { median, medianRatio, mediansByKind, rounded, sum } from '../support/statistics.js';
 
 const ACCOUNT = '999100000001';
 const DEVICE = { workspace: 'main', device: 'default' };
@@ -64,8 +64,8 @@ function strangers(): () => string[] {
 interface Race extends Comparison {
   cpuRatio: number;
   cpuMsPerMessage: { ours: number; baseline: number };
-  /** Of each kind of process, ours and of the list. */
-  ofProcesses: Record<string, [ours: number, baseline: number]>;
+  /** The same of each kind of process. */
+  ofProcesses: { ours: Record<string, number>; baseline: Record<string, number> };
 }
 
 async function race(
@@ -74,14 +74,13 @@ async function race(
   api: Pool,
   { label, people }: { label: string; people(): string[] },
 ): Promise<Race> {
-  const cpu = { ours: [] as number[][], baseline: [] as number[][] };
+  const cpu = { ours: [] as Record<string, number>[], baseline: [] as Record<string, number>[] };
   const processes = await gatewayProcesses(stage);
-  const measure = () => Object.values(processes).map(cpuMsOf);
   const rate = async (side: keyof typeof cpu, send: (to: string[]) => Promise<Sent>) => {
-    const before = measure();
+    const used = watchCpu(processes);
     const { tookMs, messageIds } = await send(people());
     await stage.simulator.settle();
-    cpu[side].push(measure().map((usedMs, i) => (usedMs - before[i]!) / SENDS));
+    cpu[side].push(used(SENDS));
     await checkAcked(stage, messageIds);
     return SENDS / (tookMs / 1000);
   };
@@ -90,16 +89,13 @@ async function race(
     baseline: () => rate('baseline', async (to) => ({ tookMs: await timeUntilAcked(stage, { to }), messageIds: [] })),
     ...{ unit: UNIT, rounds: ROUNDS, label },
   });
-  const [ours, baseline] = [cpu.ours.map(sum), cpu.baseline.map(sum)];
-  const medianOf = (side: keyof typeof cpu, i: number) => rounded(median(cpu[side].map((round) => round[i]!)));
-  const ofProcesses = Object.fromEntries(
-    Object.keys(processes).map((name, i) => [name, [medianOf('ours', i), medianOf('baseline', i)] as [number, number]]),
-  );
+  const [ours, baseline] = [totals(cpu.ours), totals(cpu.baseline)];
+  const ofProcesses = { ours: mediansByKind(cpu.ours), baseline: mediansByKind(cpu.baseline) };
   const cpuMsPerMessage = { ours: rounded(median(ours)), baseline: rounded(median(baseline)) };
   return { ...found, cpuRatio: medianRatio(ours, baseline), cpuMsPerMessage, ofProcesses };
 }
 
-const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0);
+const totals = (rounds: readonly Record<string, number>[]) => rounds.map((round) => sum(Object.values(round)));
 
 interface Sent {
   /** From before the first request until the last ack is recorded. */

@@ -6,6 +6,16 @@ export function cpuMsOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + readCpuMs(pid), 0);
 }
 
+/** What kinds of processes use from now on: each time it is asked, ms of CPU by kind, for each of so many messages. */
+export function watchCpu(processes: Record<string, number[]>): (messages: number) => Record<string, number> {
+  const now = () => Object.values(processes).map(cpuMsOf);
+  const before = now();
+  return (messages) => {
+    const used = now().map((ms, i) => (ms - before[i]!) / messages);
+    return Object.fromEntries(Object.keys(processes).map((kind, i) => [kind, used[i]!]));
+  };
+}
+
 /** The process of a Redis server of this machine. */
 export async function redisPid(url: string): Promise<number> {
   return Number(/^process_id:(\d+)/m.exec(String(await askServer(url, 'INFO', 'server')))![1]);

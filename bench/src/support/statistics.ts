@@ -20,3 +20,13 @@ export function percentile(values: readonly number[], share: number): number {
 export function rounded(value: number): number {
   return Number(value.toPrecision(4));
 }
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((all, each) => all + each, 0);
+}
+
+/** The median of each kind over all rounds. */
+export function mediansByKind(rounds: readonly Record<string, number>[]): Record<string, number> {
+  const kinds = Object.keys(rounds[0] ?? {});
+  return Object.fromEntries(kinds.map((kind) => [kind, rounded(median(rounds.map((round) => round[kind]!)))]));
+}

@@ -7,7 +7,7 @@ import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { postUrl } from '@gateway/egress/post-url';
 import { makeTlsIdentity } from '@gateway/simulator/http/self-signed';
 import { expect } from 'chai';
-import { type NameServer, startNameServer } from './support/name-server.js';
+import { inTurn, type NameServer, startNameServer } from './support/name-server.js';
 
 const BODY = Buffer.from('{"n":1}');
 const GZIP_BOMB = Buffer.alloc(64 * 1024, 0xaa);
@@ -122,7 +122,28 @@ describe('what is posted to a URL of a stranger', () => {
     expect(await reasonOf(post('https://user:secret@1.1.1.1/'))).to.equal('scheme');
   });
 
-  it('opens no private connection, whatever a name says the second time', async () => {
+  it('connects to the very address that was checked, whatever a name says the second time', async () => {
+    const names = await startNameServer({ 're-bind.test': { a: inTurn('127.0.0.1', '127.0.0.2') } });
+    let isLed = false;
+    const inside = createServer((socket) => {
+      isLed = true;
+      socket.destroy();
+    });
+    await once(inside.listen(port(), '127.0.0.2'), 'listening');
+    answer = (socket) => socket.end('HTTP/1.1 204 x\r\n\r\n');
+    const policy = { ...local, names: { servers: [names.server] } };
+    const url = `http://re-bind.test:${port()}/`;
+    try {
+      expect((await post(url, { policy })).status, 'checked, and connected').to.equal(204);
+      expect(await reasonOf(post(url, { policy })), 'another one, checked as well').to.equal('address');
+      expect(isLed, 'a connection inside').to.equal(false);
+    } finally {
+      inside.close();
+      await names.close();
+    }
+  });
+
+  it('opens no private connection, whatever leads there', async () => {
     const names: NameServer = await startNameServer({ 're-bind.test': { a: ['127.0.0.1'] } });
     try {
       const policy = { ...open, names: { servers: [names.server] } };

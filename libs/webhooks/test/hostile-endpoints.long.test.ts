@@ -10,7 +10,7 @@ import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { type NameServer, startNameServer } from '../../egress/test/support/name-server.js';
+import { inTurn, type NameServer, startNameServer } from '../../egress/test/support/name-server.js';
 import type { DeliveringAnswer, DeliveringQuestion, DeliveringStart } from './support/delivering-process.js';
 
 /** While others hang, and right before; the middle one counts, as anything else that the machine does may spoil some. */
@@ -34,7 +34,7 @@ describe('an honest endpoint', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    names = await startNameServer({ 're-bind.test': { a: ['127.0.0.2'] } });
+    names = await startNameServer({ 're-bind.test': { a: inTurn('127.0.0.1', '127.0.0.2') } });
     hostile = fork(new URL('./support/hostile-endpoints.js', import.meta.url));
     told = [];
     server = createServer((req, res) => {
@@ -164,6 +164,9 @@ describe('an honest endpoint', () => {
     const heard = await asked();
     expect(heard.hidden, 'connections inside').to.equal(undefined);
     for (const kind of KINDS) expect(heard[`/${kind}`], kind).to.be.at.least(2);
+    expect(heard.tls, 'TLS that is none').to.be.at.least(2);
+    const lookups = names.asked.filter((each) => each === 're-bind.test a');
+    expect(lookups.length, 'of a name that leads elsewhere each time').to.be.at.least(2);
     expect((heap - before.heap + buffers - before.buffers) / MB, 'in use').to.be.below(50);
     expect((resident - before.resident) / MB, 'resident').to.be.below(50);
     expect(isAsSoon(took), JSON.stringify(took)).to.equal(true);

@@ -1,10 +1,15 @@
 import { execFileSync } from 'node:child_process';
+import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, shardKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { setPace } from '@gateway/store/devices/devices';
 import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { readSend } from '@gateway/store/sends/read-send';
+import { findOptOut } from '@gateway/store/workspace/opt-outs';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { Audience, isToldRight } from '@gateway/testkit/chaos/events/audience';
 import type { PromisedSend } from '@gateway/testkit/chaos/take-account';
 import { eventually } from '@gateway/testkit/eventually';
@@ -27,17 +32,19 @@ const dieAt = (boundary: string) => ({ NODE_OPTIONS: `--import ${DIE_AT}?${bound
 
 /** Each with what a step says there, if it is not always told of. */
 const STEPS_OF_SENDERS = [
-  ...['record-results', 'record-received', 'record-restriction', 'expire-send'],
+  ...['record-results', 'record-received', 'record-restriction', 'expire-send', 'add-opt-outs', 'remove-opt-out'],
   // The first time it is only another owner that is connected.
   'record-observed&with=connected&time=2',
 ];
 const OF_SENDERS = STEPS_OF_SENDERS.flatMap((step) => [`before=${step}`, `after=${step}`]);
-const OF_APIS = ['before=cancel-send', 'after=cancel-send'];
 /** In the order in which a change passes them. */
 const OF_EVENTS = [
   ...['before=append-events', 'after=append-events', 'after=trim-outbox'],
   ...['before=claim-delivery', 'after=claim-delivery', 'before=settle-delivery', 'after=settle-delivery'],
 ];
+const KINDS = ['honest', 'flaky', 'apart'] as const;
+/** Who read over the API. */
+const CONSUMERS = 2;
 const REDIS_KILLS = 20;
 const LIST = 150;
 const HOUR_MS = 3_600_000;
@@ -68,7 +75,7 @@ describe('events, where everything dies at its worst moments', () => {
     space = await openRedisSpace({ url: redis.url });
     const env = { SESSION_TTL_MS: '1000', WEBHOOK_NETWORKS: '127.0.0.1/32' };
     gateway = await Gateway.start({ space, simulator, env });
-    audience = await Audience.gather(space.store, { bases: [gateway.baseUrl], seed: 1, kinds: ['honest'] });
+    audience = await Audience.gather(space.store, { bases: [gateway.baseUrl], seed: 1, kinds: KINDS });
     await gateway.link(ACCOUNT);
   });
   /** Each begins with a sender, without a process that brings events, and with an account that the network restricts no more. */
@@ -102,15 +109,25 @@ describe('events, where everything dies at its worst moments', () => {
     sends.push(send);
     return send;
   }
+  async function write(from: string, text: string): Promise<void> {
+    const path = `${simulator.adminUrl}/admin/phones/${from}/messages`;
+    const written = await fetch(path, { method: 'POST', body: JSON.stringify({ to: ACCOUNT, text }) });
+    const { id: platformId } = (await written.json()) as { id: string };
+    audience.written.push({ from, platformId, text });
+  }
   /** A list, and a person who writes: both come through every part. */
   async function makeNews(recipients: number): Promise<string> {
     const { messageId, to } = await makeList(recipients);
-    const text = `a person writes ${sends.length}`;
-    const path = `${simulator.adminUrl}/admin/phones/${to[0]}/messages`;
-    const written = await fetch(path, { method: 'POST', body: JSON.stringify({ to: ACCOUNT, text }) });
-    const { id: platformId } = (await written.json()) as { id: string };
-    audience.written.push({ from: to[0]!, platformId, text });
+    await write(to[0]!, `a person writes ${sends.length}`);
     return messageId;
+  }
+  /** Someone wants no more messages, and then messages again. */
+  async function makeWishes(until: Until): Promise<void> {
+    const [person] = makeNumbers(1, 1_000 + sends.length) as [string];
+    for (const wish of ['STOP', 'START']) {
+      await write(person, wish);
+      await until(async () => ((await findOptOut(space.store, 'main', person)) !== undefined) === (wish === 'STOP'));
+    }
   }
   const queuedOf = async (messageId: string) => (await readSend(space.store, ADDRESS, messageId))!.counts.queued;
   const restrict = (untilMs: number) =>
@@ -132,6 +149,19 @@ describe('events, where everything dies at its worst moments', () => {
     await until(() => isTakenIn(held.messageId));
     return held;
   }
+  /** A list whose time is over in the middle of it, as its owner finds when it goes on. */
+  async function makeEndingList(until: Until): Promise<void> {
+    await pace(600);
+    const { messageId } = await makeList(12);
+    await until(async () => (await queuedOf(messageId)) < 12);
+    await rewriteHead(space.store, ADDRESS, messageId, { expiresAt: Date.now() });
+    await until(async () => (await queuedOf(messageId)) === 0);
+    await pace(0);
+  }
+  async function pace(messagesPerMinute: number): Promise<void> {
+    await setPace(space.store, ADDRESS, { messagesPerMinute, burst: 1, jitter: 0 });
+    await ringDoorbell(space.store, { topic: 'sends', ...ADDRESS });
+  }
   async function liftRestriction(until: Until): Promise<void> {
     await restrict(0);
     await until(async () => !(await isRestricted()));
@@ -142,19 +172,23 @@ describe('events, where everything dies at its worst moments', () => {
     await space.store.redis.del(deviceKeys(space.store.space, ADDRESS).starts);
     simulator.restartSockets();
     const news = await makeNews(12);
+    await makeWishes(until);
+    await makeEndingList(until);
     const { messageId } = await makeHeldList(until);
     await rewriteHead(space.store, ADDRESS, messageId, { expiresAt: Date.now() });
     await liftRestriction(until);
     await until(async () => (await queuedOf(news)) + (await queuedOf(messageId)) === 0);
   }
-  async function expectAllTold(): Promise<void> {
+  /** Resolves with how many requests came again. */
+  async function expectAllTold(): Promise<number> {
     const wrong: string[] = [];
     const options = { written: redis.written(), say: (line: string) => void wrong.push(line) };
     const result = await audience.takeAccount(space.store, sends, options);
     expect(isToldRight(result), wrong.join('\n')).to.equal(true);
     const recipients = sends.reduce((sum, { to }) => sum + to.length, 0);
     expect(result.changes, 'also those on the way').to.be.above(recipients);
-    expect(result.told).to.be.at.least(3 * result.changes);
+    expect(result.told).to.be.at.least((KINDS.length + CONSUMERS) * result.changes);
+    return result.repeats;
   }
 
   it('tells all once when the process that brings them ends at each boundary', async () => {
@@ -165,7 +199,24 @@ describe('events, where everything dies at its worst moments', () => {
       await eventually(() => dying().length < left, { timeoutMs: NEXT_NEWS_MS }).catch(() => {});
     }
     await gateway.addEvents();
-    await expectAllTold();
+    const repeats = await expectAllTold();
+    expect(repeats, 'what was posted, and whose answer nobody noted').to.be.above(0);
+  });
+
+  it('tells all once when it ends between a request and its answer', async () => {
+    // Who is told all together, and who is told of each recipient apart.
+    for (const receiver of audience.receivers.filter(({ kind }) => kind !== 'flaky')) {
+      await endEvents();
+      const dying = await gateway.addEvents();
+      const { repeats } = receiver;
+      receiver.beforeAnswer = () => dying.kill();
+      await makeNews(12);
+      await eventually(() => !dying.isRunning, { what: `the end while ${receiver.kind} hears a request` });
+      receiver.beforeAnswer = async () => {};
+      await gateway.addEvents();
+      await expectAllTold();
+      expect(receiver.repeats).to.be.above(repeats);
+    }
   });
 
   it('tells all once when one that was frozen there goes on after another has done its work', async () => {
@@ -215,20 +266,30 @@ describe('events, where everything dies at its worst moments', () => {
     await expectAllTold();
   });
 
-  it('tells all once when the API ends before or after it has cancelled a send', async () => {
-    const [apis] = await Promise.all([
-      Promise.all(OF_APIS.map((boundary) => gateway.addApi(dieAt(boundary)))),
-      gateway.addEvents(),
-    ]);
+  it('tells all once when the API ends before or after it has written down what a caller asked for', async () => {
+    await gateway.addEvents();
     const { messageId } = await makeHeldList(eventually);
-    const headers = { authorization: `Bearer ${await gateway.tokenOf('default')}` };
-    for (const api of apis) {
-      const url = `${await baseUrlOf(api)}/messages/${messageId}`;
-      expect(await fetch(url, { method: 'DELETE', headers }).catch(() => 'none'), 'an answer').to.equal('none');
-      await eventually(() => !api.isRunning);
+    const [person] = makeNumbers(1, 2_000) as [string];
+    const { value: token } = await createApiToken(space.store, 'main', { name: 'all', scopes: API_TOKEN_SCOPES });
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const ask = async (
+      base: string,
+      { method, path, body }: { method: string; path: string; body?: object | undefined },
+    ) => (await fetch(`${base}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })).status;
+    const requests = [
+      { step: 'cancel-send', method: 'DELETE', path: `/messages/${messageId}` },
+      { step: 'add-opt-outs', method: 'POST', path: '/opt-outs', body: { phone: [person] } },
+      { step: 'remove-opt-out', method: 'DELETE', path: `/opt-outs/${person}` },
+    ];
+    for (const { step, method, path, body } of requests) {
+      for (const boundary of [`before=${step}`, `after=${step}`]) {
+        const dying = await gateway.addApi(dieAt(boundary));
+        const answer = ask(await baseUrlOf(dying), { method, path, body }).catch(() => 'none');
+        expect(await answer, `an answer at ${boundary}`).to.equal('none');
+        await eventually(() => !dying.isRunning);
+      }
+      expect(await ask(gateway.baseUrl, { method, path, body }), 'once more').to.equal(200);
     }
-    const { body } = await gateway.call('DELETE', `/messages/${messageId}`);
-    expect(body.counts).to.include({ cancelled: 12 });
     await expectAllTold();
   });
 

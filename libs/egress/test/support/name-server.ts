@@ -1,8 +1,10 @@
 import { createSocket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
 
-/** What a name leads to: IPv4 and IPv6 addresses (these written out in full), or another name. */
-export type Zone = Record<string, { a?: string[]; aaaa?: string[]; cname?: string }>;
+/**
+ * What a name leads to: IPv4 addresses, which may be others each time, and IPv6 addresses (written out in full), or another name.
+ */
+export type Zone = Record<string, { a?: string[] | (() => string[]); aaaa?: string[]; cname?: string }>;
 
 export interface NameServer {
   /** As resolvers take it: `127.0.0.1:port`. */
@@ -50,8 +52,11 @@ function answer(
     records.push(makeRecord(owner, CNAME, toName(next)));
     owner = next;
   }
-  if (kind === 'a')
-    for (const a of zone[owner]?.a ?? []) records.push(makeRecord(owner, 1, Buffer.from(a.split('.').map(Number))));
+  if (kind === 'a') {
+    const { a = [] } = zone[owner] ?? {};
+    for (const each of typeof a === 'function' ? a() : a)
+      records.push(makeRecord(owner, 1, Buffer.from(each.split('.').map(Number))));
+  }
   if (kind === 'aaaa') {
     for (const aaaa of zone[owner]?.aaaa ?? []) {
       const hex = aaaa.split(':').map((part) => part.padStart(4, '0'));
@@ -79,4 +84,10 @@ function toName(name: string): Buffer {
     ...name.split('.').flatMap((label) => [Buffer.from([label.length]), Buffer.from(label)]),
     Buffer.alloc(1),
   ]);
+}
+
+/** A name that leads to one address at first, then to the other, and so on. */
+export function inTurn(...addresses: string[]): () => string[] {
+  let at = 0;
+  return () => [addresses[at++ % addresses.length]!];
 }

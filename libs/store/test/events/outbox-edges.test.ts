@@ -7,9 +7,10 @@ import {
   readEntry,
 } from '@gateway/contracts/events/entry';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { eventLogChannel, outboxChannel, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { eventLogChannel, outboxChannel, sendKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { GatewayError } from '@gateway/runtime/errors';
+import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { cancelLink, recordObserved, requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { openEvents } from '@gateway/store/events/open-events';
@@ -18,6 +19,7 @@ import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { eventually } from '@gateway/testkit/eventually';
+import { nameOfStep, type Step, watchSteps } from '@gateway/testkit/redis-servers/watch-steps';
 import { expect } from 'chai';
 import { useOwnedDevice } from '../support/use-owned-device.js';
 
@@ -185,6 +187,19 @@ describe('the outbox of a workspace', () => {
     expect(await redis().pttl(record!)).to.be.above(7.9 * DAY_MS);
   });
 
+  it('keeps a send as long again from a late receipt on, and not what it says', async () => {
+    const { tag } = await accept(PEOPLE.slice(0, 1));
+    const record = (event: 'acked' | 'read') =>
+      recordResults(space.store, ownership, { tag, nowMs: Date.now(), events: [{ recipient: 0, part: 0, event }] });
+    await record('acked');
+    const { record: kept, content } = sendKeys(space.store.space, address, tag);
+    // As they are when all but a minute of their time has passed.
+    for (const each of [kept, content]) expect(await redis().pexpire(each, 60_000), each).to.equal(1);
+    await record('read');
+    expect(await redis().pttl(kept)).to.be.above(7.9 * DAY_MS);
+    expect(await redis().pttl(content)).to.be.within(1, 60_000);
+  });
+
   it('cuts words that a phone chose', async () => {
     const name = 'x'.repeat(300);
     await recordObserved(space.store, ownership, {
@@ -192,6 +207,32 @@ describe('the outbox of a workspace', () => {
       observed: { status: 'connected', phone: '447700900123', name },
     });
     expect((await partsOf())[0]).to.include({ status: 'connected', name: name.slice(0, 255) });
+  });
+
+  it('costs who writes no command', async () => {
+    const watched = await watchSteps(masterOfKey(redis(), key()));
+    const isOurs = (step: Step) => step.flat().some((word) => word.includes(space.prefix));
+    const stepsOfASend = async () => {
+      const before = watched.steps.length;
+      const { tag } = await accept(PEOPLE.slice(0, 2));
+      for (const event of ['acked', 'delivered', 'read'] as const)
+        await recordResults(space.store, ownership, {
+          ...{ tag, nowMs: Date.now() },
+          events: [0, 1].map((recipient) => ({ recipient, part: 0, event })),
+        });
+      await cancelSend(space.store, address, (await accept(PEOPLE.slice(0, 3))).messageId);
+      await watched.catchUp();
+      return watched.steps.slice(before).filter(isOurs).map(nameOfStep);
+    };
+    try {
+      const withEvents = await stepsOfASend();
+      expect((await entries()).length, 'entries').to.be.above(2);
+      await redis().del(key());
+      expect(await stepsOfASend()).to.deep.equal(withEvents);
+      expect(withEvents).to.include('record-results').and.include('cancel-send');
+    } finally {
+      watched.close();
+    }
   });
 
   it('takes no more than there is room for, and counts the changes of the rest', async () => {

@@ -50,7 +50,11 @@ const server = createServer((req, res) => {
   asked[kind] = (asked[kind] ?? 0) + 1;
   req.resume().once('end', () => KINDS[kind]!(res));
 });
-server.on('clientError', (_error, socket) => socket.destroy());
+server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
+  // Not HTTP: who asks for TLS gets none.
+  if (code?.startsWith('HPE_')) asked.tls = (asked.tls ?? 0) + 1;
+  socket.destroy();
+});
 await once(server.listen(0, '127.0.0.1'), 'listening');
 const { port } = server.address() as AddressInfo;
 process.on('message', (what) => {

@@ -119,7 +119,7 @@ export class Audience {
     sends: readonly PromisedSend[],
     { written, say }: { written: Iterable<readonly Buffer[]> | undefined; say(line: string): void },
   ): Promise<AudienceResult> {
-    for (const each of [...this.#receivers(), ...this.consumers]) each.heal();
+    for (const each of [...this.receivers, ...this.consumers]) each.heal();
     const putAside = await this.#replayParked(store);
     let sinceMs = performance.now();
     for (let quiet = 0; ; quiet++) {
@@ -140,11 +140,14 @@ export class Audience {
     }
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#receivers(), ...this.consumers].map((each) => each.close()));
+  /** Behind its endpoints. */
+  get receivers(): readonly Receiver[] {
+    return this.endpoints.map(({ receiver }) => receiver);
   }
 
-  readonly #receivers = () => this.endpoints.map(({ receiver }) => receiver);
+  async close(): Promise<void> {
+    await Promise.all([...this.receivers, ...this.consumers].map((each) => each.close()));
+  }
 
   /** As an operator would: each has a clock of its own otherwise. Answers how many there were. */
   async #replayParked(store: Store): Promise<number> {
@@ -170,10 +173,9 @@ export class Audience {
       return account;
     });
     const total = sum(accounts);
-    const told = [...this.#receivers(), ...this.consumers].map(({ events }) => events);
+    const told = [...this.receivers, ...this.consumers].map(({ events }) => events);
     const sayAltered = sayFirst(say);
-    const count = (of: 'requests' | 'repeats' | 'altered') =>
-      this.#receivers().reduce((all, each) => all + each[of], 0);
+    const count = (of: 'requests' | 'repeats' | 'altered') => this.receivers.reduce((all, each) => all + each[of], 0);
     return {
       ...total,
       lost: total.lost + this.consumers.reduce((all, { gone }) => all + gone, 0),

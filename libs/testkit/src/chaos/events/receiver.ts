@@ -21,8 +21,8 @@ const LATE = 0.01;
 /** Of `apart`, which gets a request for each change: each failure is a pause of five seconds. */
 const DROPPED_APART = 0.001;
 const LONGEST_THOUGHT_MS = 20;
-/** More in a row would only be a long pause, as an endpoint that fails is asked ever more rarely. */
-const FAILURES_IN_A_ROW = 2;
+/** As many as put aside what fails while its successor passes. After one more it would be left alone for five minutes. */
+const FAILURES_IN_A_ROW = 3;
 
 /** The server behind a webhook. */
 export class Receiver {
@@ -33,6 +33,8 @@ export class Receiver {
   repeats = 0;
   /** Of these, those with other bytes. */
   altered = 0;
+  /** When it has heard a request, and before it answers. */
+  beforeAnswer: () => Promise<void> = async () => {};
   readonly #bodies = new Map<string, string>();
   readonly #taken = new Set<string>();
   /** The first recipient, and the first writer, that a `picky` one hears of. */
@@ -83,6 +85,7 @@ export class Receiver {
     if (answer === 'refuse') return void response.writeHead(500).end();
     if (!this.#taken.has(id)) this.events.push(event);
     this.#taken.add(id);
+    await this.beforeAnswer();
     if (answer === 'late') setTimeout(() => response.writeHead(200).end(), WEBHOOK_LIMITS.timeoutMs + 1_000).unref();
     else response.writeHead(204).end();
   }
