@@ -10,7 +10,6 @@ export const WAITING = [
   'services/api/test/failover.',
   'services/connection/test/device-life.',
   'services/gateway/test/event-boundaries.',
-  'services/gateway/test/lost-node.',
   'services/gateway/test/redis-stopped.',
 ];
 
