@@ -16,8 +16,8 @@ export interface ApiClient {
   disconnect(): Promise<{ message?: string }>;
 }
 
-interface EventPage {
-  events: { data: { changes?: { messageId: string; index: number; status: string }[] } }[];
+export interface EventPage {
+  events: { type: string; data: { changes?: { messageId: string; index: number; status: string }[] } }[];
   nextCursor: string;
 }
 

@@ -6,6 +6,8 @@ export interface Progress {
   update(detail: string): void;
   done(detail?: string): void;
   fail(): void;
+  /** What happens beside the step. */
+  note(text: string): void;
   /** Anything else, such as the table at the end. */
   print(text: string): void;
 }
@@ -53,6 +55,10 @@ function animated(stream: NodeJS.WriteStream): Progress {
       finish(green('✔'));
     },
     fail: () => finish(red('✘')),
+    note: (text) => {
+      stream.write(`\r\u001b[2K  ${dim(text)}\n`);
+      if (title) spin();
+    },
     print: (text) => stream.write(`${text}\n`),
   };
 }
@@ -77,6 +83,7 @@ function plain(stream: NodeJS.WriteStream): Progress {
     fail: () => {
       if (title) write(`✘ ${title}${detail && `  ${detail}`}`);
     },
+    note: (text) => write(`  ${text}`),
     print: write,
   };
 }

@@ -42,17 +42,21 @@ const STALL_MS = 60_000;
 export async function runScenario(deps: ScenarioDeps): Promise<DemoResult> {
   const linked = await linkByQr(deps);
   const pairedByCode = await linkByCode(deps);
-  const events = await followEvents(deps.listener);
-  const startedMs = systemClock.monotonicMs();
-  const single = await sendOne(deps);
-  const lists = await sendLists(deps);
-  const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 10) / 100;
-  const outcomes = [];
-  for (const send of [single, ...lists]) outcomes.push(await readOutcome(deps, send));
-  const counted = countOutcomes(outcomes);
-  const told = await readEvents(deps, events, counted.read);
-  if (!deps.staysLinked) await disconnect(deps);
-  return { linked, pairedByCode, ...counted, told, seconds };
+  const events = await followEvents(deps.listener, (line) => deps.progress.note(`event  ${line}`));
+  try {
+    const startedMs = systemClock.monotonicMs();
+    const single = await sendOne(deps);
+    const lists = await sendLists(deps);
+    const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 10) / 100;
+    const outcomes = [];
+    for (const send of [single, ...lists]) outcomes.push(await readOutcome(deps, send));
+    const counted = countOutcomes(outcomes);
+    const told = await readEvents(deps, events, counted.read);
+    if (!deps.staysLinked) await disconnect(deps);
+    return { linked, pairedByCode, ...counted, told, seconds };
+  } finally {
+    await events.stop();
+  }
 }
 
 async function linkByQr({ qrDevice, phones, progress }: ScenarioDeps): Promise<boolean> {
