@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { systemClock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
@@ -7,6 +9,7 @@ import { testRedisUrl } from '@gateway/testkit/config';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
+import { silentLogger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 import { Cluster, Command } from 'ioredis';
 
@@ -41,6 +44,26 @@ describe('Redis clients', () => {
     clients = createRedisClients({ url: 'redis://127.0.0.1:1', logger });
     const failure = await clients.waitForReady(AbortSignal.timeout(50)).catch((error) => error);
     expect(failure).to.include({ code: 'redis_away' });
+  });
+
+  it('are asked for ever more rarely while nothing answers, in the end about once a second', async () => {
+    const triedAtMs: number[] = [];
+    const nobody = createServer((socket) => {
+      triedAtMs.push(systemClock.monotonicMs());
+      socket.destroy();
+    });
+    await once(nobody.listen(0, '127.0.0.1'), 'listening');
+    const url = `redis://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
+    const alone = createRedisClients({ url, logger: silentLogger, purposes: ['commands'] });
+    try {
+      await eventually(() => triedAtMs.length === 9);
+      const pauses = triedAtMs.slice(1).map((atMs, i) => atMs - triedAtMs[i]!);
+      // From 100 ms doubled each time, up to a second; by chance a quarter less or more.
+      for (const [i, pauseMs] of pauses.entries()) expect(pauseMs).to.be.at.least(0.74 * Math.min(100 * 2 ** i, 1_000));
+    } finally {
+      await alone.close();
+      nobody.close();
+    }
   });
 
   it('for callers fail in under 3 s when Redis freezes, and work again after it', async () => {
