@@ -73,17 +73,14 @@ describe('the list of sends', () => {
 
   it('has the sends of all devices once each, the newest first, page by page', async () => {
     const ids: MessageId[] = [];
-    for (let i = 0; i < 60; i++) ids.unshift(await accept(`phone-${i % 7}`));
-    // One device busier than all others.
-    for (let i = 0; i < 40; i++) ids.unshift(await accept('phone-1'));
+    // In the end one device is busier than all others.
+    for (let i = 0; i < 100; i++) {
+      await nextMillisecond();
+      ids.unshift(await accept(i < 60 ? `phone-${i % 7}` : 'phone-1'));
+    }
     const found = await pages({ limit: 9 });
     expect(found.slice(0, 11).map((page) => page.length)).to.deep.equal(Array(11).fill(9));
-    const inOrder = found.flat();
-    expect([...inOrder].sort()).to.deep.equal([...ids].sort());
-    const times = new Map((await list({ limit: 100 })).sends.map(({ send }) => [send.messageId, send.createdAtMs]));
-    const created = inOrder.map((id) => times.get(id)!);
-    // The record has the clock of the process, the list that of Redis.
-    for (const [i, ms] of created.slice(1).entries()) expect(ms - created[i]!).to.be.at.most(5);
+    expect(found.flat()).to.deep.equal(ids);
   });
 
   it('keeps the sends of one device in the order in which they were accepted, also within a millisecond', async () => {
