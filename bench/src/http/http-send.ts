@@ -13,7 +13,7 @@ import { apiPort, countAnswers, MEASURE_MS, makeTokens } from './count-answers.j
 
 const ACCOUNT = '999100000001';
 const DEVICE = { workspace: 'main', device: 'default' };
-const TOKENS = 2_000;
+const TOKENS = 4_000;
 const BODY = { to: '447700900123', text: 'Hello from a benchmark' };
 
 /** What it costs to accept a message: nothing sends it meanwhile, on either side. */
