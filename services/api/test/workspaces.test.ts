@@ -162,12 +162,13 @@ describe('two workspaces with devices, people, keys and files of the same names'
         }),
       ),
     );
-    return async () => {
+    async function end() {
       await Promise.all(nodes.map((node) => node.echo(END)));
       await eventually(() => ends === nodes.length);
       for (const { close } of monitors) close();
       return { named, seen };
-    };
+    }
+    return { named, end };
   }
 
   it('answers each as if the other were not there, from every endpoint', async () => {
@@ -177,9 +178,14 @@ describe('two workspaces with devices, people, keys and files of the same names'
     expect(asked, 'each is asked').to.include.members(operations.map(({ operationId }) => operationId));
     const [one, other] = [await open(DEFAULT_WORKSPACE), await open('other')];
 
+    const touchedFirst = await watchFor(DEFAULT_WORKSPACE);
     const used = await one.tell(USE);
     expect(used.filter(({ status, replayed }) => Number(status) > 202 || replayed)).to.deep.equal([]);
     const looked = await one.tell(LOOK);
+    // No answer waits until the owner of its device is woken.
+    const isWoken = (id: string) => touchedFirst.named.flat().some((word) => word.includes(`"messageId":"${id}"`));
+    await eventually(() => one.messageIds.every(isWoken));
+    await touchedFirst.end();
     const touched = await watchFor(DEFAULT_WORKSPACE);
     expect(await other.tell(USE)).to.deep.equal(used);
     expect(await other.tell(LOOK)).to.deep.equal(looked);
@@ -218,15 +224,16 @@ describe('two workspaces with devices, people, keys and files of the same names'
         expect(JSON.stringify(body), place).not.to.include(own);
     }
     const isUnnamed = ({ named, seen }: { named: string[][]; seen: number }, asked: readonly unknown[]) => {
-      expect(named, 'commands that name it while the other asks').to.deep.equal([]);
+      const commands = named.map((words) => words.join(' ').slice(0, 300));
+      expect(commands, `commands that name it while the other asks: ${commands.join('; ')}`).to.deep.equal([]);
       expect(seen).to.be.above(asked.length);
     };
-    isUnnamed(await touched(), strange);
+    isUnnamed(await touched.end(), strange);
     expect(bodies(await one.tell(LOOK)), 'what it sees afterwards').to.deep.equal(bodies(looked));
     const left = bodies(await one.tell(LEAVE));
     const touchedLast = await watchFor(DEFAULT_WORKSPACE);
     expect(bodies(await other.tell(LEAVE))).to.deep.equal(left);
-    isUnnamed(await touchedLast(), LEAVE);
+    isUnnamed(await touchedLast.end(), LEAVE);
     for (const { close } of [one, other]) close();
   });
 
