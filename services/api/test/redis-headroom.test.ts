@@ -101,6 +101,19 @@ describe('room in Redis', () => {
     expect([await first, await second]).to.deep.equal([true, true]);
   });
 
+  it('is bounded for a workspace that no answer names, as its list was away: it is asked about by its name', async () => {
+    const asked: (readonly string[] | undefined)[] = [];
+    const read = async (known?: Capacity) => {
+      const workspaces = known?.workspaces ?? ['default'];
+      asked.push(workspaces);
+      return { ...memory(0, 0), workspaces, backlogLimits: new Map(workspaces.map((name) => [name, 20])) };
+    };
+    const headroom = new RedisHeadroom(read, fakeClock());
+    const taken = await Promise.all([take(headroom, 15), take(headroom, 10)]);
+    expect(taken).to.deep.equal([true, false]);
+    expect(asked.slice(0, 2)).to.deep.equal([['default'], ['default', 'main']]);
+  });
+
   it('is there for small sends while lists wait for all of theirs, but not when that is used', async () => {
     expect(await hasRoom(memory(0, 1_000_000, 607), 'list', 1)).to.equal(false);
     expect(await hasRoom(memory(0, 1_000_000, 607), roomUseOf(10), 10)).to.equal(true);

@@ -29,6 +29,8 @@ describe('a gateway under fire, whose masters fail over', () => {
       expect(shown).to.be.at.least((result.recipients - cancelled - unwilling) * 0.95);
       expect(result.redisBlows).to.be.at.least(4);
       expect(result.kills).to.be.greaterThan(0);
+      expect(result.eventsKills, 'of processes that tell').to.be.greaterThan(0);
+      expect(result.events.consumerKills, 'of readers').to.be.greaterThan(0);
     });
   }
 });

@@ -3,6 +3,7 @@ import { systemClock } from '../clock.js';
 import { GatewayError } from '../errors.js';
 import { isBeingReplaced } from './is-being-replaced.js';
 import { masterNodes, masterOfKey } from './redis-nodes.js';
+import { electionHeardAtMs } from './sentinel-connector.js';
 import { type Connections, readHistoryId, readServerId, serverOf } from './server-of.js';
 
 /**
@@ -29,6 +30,8 @@ const LEFT_MS = 5_000;
 const LOOK_MS = 500;
 /** One that answers nothing for longer may be given up for dead, and one of its replicas be made the next master. */
 const SILENT_LOOKS = 2;
+/** Of a replica, since it last said how far it is, which it does each second: one that hangs may still be made the next master. */
+const MOST_LAG_S = 2;
 /** Masters that are remembered: each failover makes another one. */
 const MAX_MASTERS = 100;
 const TAG = /^.*?\{[^}]+\}/;
@@ -106,7 +109,7 @@ export function confirmByReplicas(
     const { id, present } = readReplication(info);
     let watch = watches.get(id);
     if (!watch) {
-      watch = new ReplicaWatch(isBeingReplaced(node));
+      watch = new ReplicaWatch(() => isBeingReplaced(node), electionHeardAtMs(node));
       watches.set(id, watch);
       for (const oldest of watches.keys()) if (watches.size > MAX_MASTERS) watches.delete(oldest);
     } else if ((silentLooks.get(node) ?? 0) > SILENT_LOOKS) {
@@ -114,7 +117,7 @@ export function confirmByReplicas(
       watch.doubt();
     }
     silentLooks.delete(node);
-    return watch.hasLost(present);
+    return watch.hasLost(present, electionHeardAtMs(node));
   }
 
   function begin(tag: string, batch: Batch): Promise<Asked> {
@@ -158,17 +161,29 @@ export function confirmByReplicas(
  * The replicas of a master. One that leaves may have been made the next master, with this one still taking writes and the others
  * still confirming them, until they hear of it: what they confirm meanwhile is lost. When it only stopped, the others confirm again
  * after a while. `INFO` comes after `WAIT`, so the end of its connection is known by then.
+ *
+ * One that hangs leaves nothing, and obeys when it goes on: so no one confirms from the order on, until it is taken back.
  */
 class ReplicaWatch {
   private readonly known = new Set<string>();
   private leftAtMs = Number.NEGATIVE_INFINITY;
+  /** An order was heard that may still be obeyed. */
+  private isOrdered = false;
   private readonly begun: Promise<void>;
 
-  /** @param isReplaced whether another master is being elected while this one is seen for the first time. */
-  constructor(isReplaced: Promise<boolean>) {
-    this.begun = isReplaced.then((yes) => {
-      if (yes) this.doubt();
-    });
+  /**
+   * @param isReplaced whether another master is being elected.
+   * @param electionAtMs of the election that was heard last: it made this master, if it was not asked for while that is under way.
+   */
+  constructor(
+    private readonly isReplaced: () => Promise<boolean>,
+    private electionAtMs: number,
+  ) {
+    this.begun = this.askOnce();
+  }
+
+  private async askOnce(): Promise<void> {
+    if (await this.isReplaced()) this.doubt();
   }
 
   /** One may have left that was not known. */
@@ -176,24 +191,42 @@ class ReplicaWatch {
     this.leftAtMs = systemClock.monotonicMs();
   }
 
-  /** Whether one has left lately. @param present all that are there, by address. */
-  async hasLost(present: readonly string[]): Promise<boolean> {
+  /**
+   * Whether one has left lately, or has been chosen to be the next master.
+   * @param present all that are there, by address.
+   * @param electionAtMs of the election that was heard last.
+   */
+  async hasLost(present: readonly string[], electionAtMs: number): Promise<boolean> {
     for (const name of this.known) {
       if (present.includes(name)) continue;
       this.known.delete(name);
       this.doubt();
     }
     for (const name of present) this.known.add(name);
+    if (electionAtMs > this.electionAtMs) {
+      this.electionAtMs = electionAtMs;
+      this.isOrdered = true;
+      this.doubt();
+    }
     await this.begun;
+    if (this.isOrdered && !this.isDoubtful()) {
+      if (await this.isReplaced()) this.doubt();
+      else this.isOrdered = false;
+    }
+    return this.isDoubtful();
+  }
+
+  private isDoubtful(): boolean {
     return systemClock.monotonicMs() - this.leftAtMs < LEFT_MS;
   }
 }
 
-/** Of the answer to `INFO replication`: replicas by address, those that have all up to now. */
+/** Of the answer to `INFO replication`: replicas by address, those that follow, and say so. */
 function readReplication(info: string): { id: string; present: string[] } {
   const id = readHistoryId(info) ?? '';
-  const replicas = info.matchAll(/^slave\d+:ip=([^,]+),port=(\d+),state=online,/gm);
-  return { id, present: [...replicas].map(([, host, port]) => `${host}:${port}`) };
+  const replicas = info.matchAll(/^slave\d+:ip=([^,]+),port=(\d+),state=online,.*?\blag=(\d+)/gm);
+  const present = [...replicas].filter(([, , , lag]) => Number(lag) <= MOST_LAG_S);
+  return { id, present: present.map(([, host, port]) => `${host}:${port}`) };
 }
 
 function notConfirmed(cause: Error): GatewayError {

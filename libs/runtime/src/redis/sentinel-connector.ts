@@ -13,12 +13,19 @@ import {
 import type { RedisNode } from './redis-address.js';
 
 const SWITCHED = '+switch-master';
+/** Said by the one that orders it, before a replica is told. */
+const ELECTING = '+try-failover';
 /** One has joined, or has another address; or those that have gone are forgotten. */
 const OTHERS_CHANGED = ['+sentinel', '+sentinel-address-switch', '+reset-master'];
 /** After the first answer: one that hangs together with its machine is silent, and must not hold up a failover. */
 const OTHERS_MS = 500;
 /** Questions are rare: whenever a client connects. */
 const FORGET_MS = 60 * 60 * 1000;
+
+interface Seen extends SeenAnswers {
+  /** When one of them was last heard to begin to put a replica in the place of the master, by the monotonic clock. */
+  electionAtMs: number;
+}
 
 /** What we use of that of ioredis, whose types do not show it. */
 interface Base {
@@ -45,7 +52,7 @@ interface Base {
  */
 abstract class NewestMasterConnector extends (SentinelConnector as unknown as new (options: unknown) => Base) {
   /** By all clients together. */
-  protected abstract readonly seen: SeenAnswers;
+  protected abstract readonly seen: Seen;
   /** Where it leads to; `undefined` while it asks. */
   private current: NamedMaster | undefined;
   private left: NamedMaster | undefined;
@@ -118,13 +125,14 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       lost.delete(sentinel);
       await listener.subscribe(SWITCHED);
       // It may be forbidden.
-      await listener.subscribe(...OTHERS_CHANGED).catch(() => {});
+      await listener.subscribe(ELECTING, ...OTHERS_CHANGED).catch(() => {});
       // Whenever the connection is there again: what it told before is missed.
       await learn();
     };
     listeners.set(sentinel, listener);
     listener.on('message', (channel, text) => {
       if (channel === SWITCHED) this.hear(text);
+      else if (channel === ELECTING) this.hearElection(text);
       else void learn().catch(() => {});
     });
     listener.on('close', () => listeners.get(sentinel) === listener && lost.add(sentinel));
@@ -151,6 +159,11 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     // All of them tell it, some seconds later than the first.
     const isKnown = this.current && isSame(this.current, { host, port: Number(port) });
     if (name === this.options.name && !isKnown) this.leave({ host: oldHost, port: Number(oldPort) });
+  }
+
+  /** @param text `master <name> <host> <port>` */
+  private hearElection(text: string): void {
+    if (text.split(' ')[1] === this.options.name) this.seen.electionAtMs = systemClock.monotonicMs();
   }
 
   private leave({ host, port }: RedisNode): void {
@@ -227,7 +240,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
 
 /** For the clients of one master: what one of them has heard the others know, too. */
 export function newestMaster(): RedisOptions['Connector'] {
-  const seen: SeenAnswers = { epoch: 0, sentinels: 0 };
+  const seen: Seen = { epoch: 0, sentinels: 0, electionAtMs: Number.NEGATIVE_INFINITY };
   return class extends NewestMasterConnector {
     protected readonly seen = seen;
   } as unknown as RedisOptions['Connector'];
@@ -236,6 +249,11 @@ export function newestMaster(): RedisOptions['Connector'] {
 /** Those that a client knows now; none without Sentinels. */
 export function sentinelsOf(client: Redis): readonly RedisNode[] {
   return (client as unknown as { connector: Partial<Base> }).connector.sentinelIterator?.sentinels ?? [];
+}
+
+/** When it last heard that a replica is put in the place of its master, by the monotonic clock; never without Sentinels. */
+export function electionHeardAtMs(client: Redis): number {
+  return (client as unknown as { connector: { seen?: Seen } }).connector.seen?.electionAtMs ?? Number.NEGATIVE_INFINITY;
 }
 
 /** Of a client that has ended, which ioredis leaves listening. */

@@ -47,6 +47,8 @@ export async function storeFile(
   const { fileBytes = Number.MAX_SAFE_INTEGER } = await readWorkspaceLimits(store, address.workspace);
   const quotaBytes = Math.min(fileBytes, await headroom.fileQuotaBytes(blobQuotaBytes));
   if (bytes.length > quotaBytes) throw neverFits(quotaBytes);
+  // On a Cluster a file lies on another node than the device that was asked about.
+  await headroom.refuseWithoutRoom('small');
   const description = await previews.describe({ bytes, type, mimeType, tokenId: token.keyId });
   await requireToken();
   const stored = await putBlob(store, address.workspace, { bytes, nowMs: clock.nowMs(), quotaBytes });

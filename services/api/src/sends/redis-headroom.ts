@@ -124,7 +124,7 @@ export class RedisHeadroom {
 
   /** `undefined`, and nothing is counted, where other processes have taken too many of the workspace, as far as this one knows. */
   async #reserve({ use, messages, address }: { use: RoomUse; messages: number; address: DeviceAddress }) {
-    const capacity = await this.#capacity();
+    const capacity = await this.#capacityWith(address.workspace);
     // Looked at and counted in one turn: of requests that come together, each sees those before it.
     const room = roomFor(capacity, address);
     if (!this.#fits(room, use, messages)) throw noRoom();
@@ -168,7 +168,7 @@ export class RedisHeadroom {
    * What others wrote while this one asked counts twice: it asks once more before it refuses, when its own is written, too. What waits for
    * that is not counted: there may be room for less.
    */
-  #askAgain(workspace: Workspace): Promise<unknown> {
+  #askAgain(workspace: Workspace): Promise<Capacity> {
     const asked = this.#again.get(workspace) ?? this.#askWhenWritten(workspace);
     this.#again.set(workspace, asked);
     return asked;
@@ -222,6 +222,19 @@ export class RedisHeadroom {
     const { address, messages } = taken;
     if (this.#taken.delete(taken)) this.#count(address, -messages);
     taken.over.resolve();
+  }
+
+  /**
+   * Its limit is among what Redis said. A workspace that is new, or whose list lies on a node that is away since this process began, is not:
+   * that of its token is asked about by name.
+   */
+  async #capacityWith(workspace: Workspace): Promise<Capacity> {
+    const capacity = await this.#capacity();
+    const { workspaces } = capacity;
+    if (!workspaces || workspaces.includes(workspace)) return capacity;
+    const known = this.#known ?? capacity;
+    this.#known = { ...known, workspaces: [...new Set([...workspaces, ...(known.workspaces ?? []), workspace])] };
+    return this.#askAgain(workspace);
   }
 
   #capacity(): Promise<Capacity> {

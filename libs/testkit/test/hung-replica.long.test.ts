@@ -1,0 +1,73 @@
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { confirmByReplicas } from '@gateway/runtime/redis/confirm-writes';
+import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { eventually } from '@gateway/testkit/eventually';
+import { askServer } from '@gateway/testkit/redis-servers/ask-server';
+import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
+import { type RedisSentinels, startRedisSentinels } from '@gateway/testkit/redis-servers/redis-sentinels';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+
+const WITHIN = { everyMs: 50 };
+const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {} };
+/** More than a replica reads in one go, which it still does before it obeys. */
+const VALUE = 'x'.repeat(100_000);
+const PROMISES = 10;
+
+describe('a promise while the replica hangs that operators put in place of the master', () => {
+  let servers: RedisSentinels;
+  before(async () => {
+    servers = await startRedisSentinels();
+  });
+  after(() => servers.stop());
+
+  it('is not given on the word of the other one, which follows it, and is again by the next master', async () => {
+    const clients = createRedisClients({ url: servers.url, logger, purposes: ['commands', 'failFast', 'confirms'] });
+    const { confirm, stop } = confirmByReplicas(clients.confirms, 1);
+    const promise = async (key: string) => {
+      await clients.failFast.set(`gw:{#0}:${key}`, VALUE);
+      return confirm(clients.failFast, `gw:{#0}:${key}`).then(
+        () => true,
+        () => false,
+      );
+    };
+    const sentinel = new Redis(servers.sentinels[0]!.url);
+    const [, hung, other] = servers.servers as [RedisProcess, RedisProcess, RedisProcess];
+    try {
+      await clients.waitForReady();
+      await eventually(() => promise('before'), WITHIN);
+      await askServer(other.url, 'CONFIG', 'SET', 'replica-priority', '0');
+      await eventually(
+        async () => (await tellReplicas(servers)).some((replica) => replica['slave-priority'] === '0'),
+        WITHIN,
+      );
+      const ordered = new Promise((resolve) => sentinel.once('message', resolve));
+      await sentinel.subscribe('+failover-state-wait-promotion');
+      hung.freeze();
+      const given: string[] = [];
+      try {
+        await servers.failOver();
+        await ordered;
+        for (let i = 0; i < PROMISES; i++) if (await promise(`hung-${i}`)) given.push(`hung-${i}`);
+      } finally {
+        hung.thaw();
+      }
+      await eventually(async () => (await servers.findMaster()) === hung, WITHIN);
+      await eventually(() => promise('after'), WITHIN);
+      const kept = await Promise.all(given.map((key) => clients.commands.exists(`gw:{#0}:${key}`)));
+      expect(kept, `kept of ${given.length} that were given`).to.deep.equal(given.map(() => 1));
+    } finally {
+      stop();
+      sentinel.disconnect();
+      await clients.close();
+    }
+  });
+});
+
+/** As the Sentinel knows them that is asked for failovers. */
+async function tellReplicas({ sentinels }: RedisSentinels): Promise<Record<string, string>[]> {
+  const replicas = (await askServer(sentinels[0]!.url, 'SENTINEL', 'REPLICAS', 'gateway')) as string[][];
+  return replicas.map((fields) =>
+    Object.fromEntries(fields.flatMap((field, i) => (i % 2 === 0 ? [[field, fields[i + 1]!]] : []))),
+  );
+}
