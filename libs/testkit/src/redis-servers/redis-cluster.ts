@@ -30,6 +30,7 @@ export async function startRedisCluster({
   canBeCut = false,
   nodeTimeoutMs = 1_500,
   logFolder,
+  settings = [],
 }: Partial<Record<'masters' | 'replicas' | 'nodeTimeoutMs', number>> & {
   canBeCut?: boolean;
 } & RedisProcessOptions = {}): Promise<RedisCluster> {
@@ -45,6 +46,7 @@ export async function startRedisCluster({
         ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-announce-ip', LOCALHOST],
         ...['--cluster-node-timeout', String(nodeTimeoutMs), '--cluster-require-full-coverage', 'no'],
         ...['--repl-diskless-sync-delay', '0', '--repl-timeout', '10', '--repl-ping-replica-period', '2'],
+        ...settings,
       ],
     });
     if (canBeCut) await network.open(node.address, busPort);

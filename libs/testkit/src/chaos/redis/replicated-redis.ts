@@ -12,9 +12,14 @@ type Options = { logFolder: string; replicas: number; waitReplicas: number; say(
 /** Some are long enough for an election, and some too short for one, which is where servers disagree. */
 const LONGEST_MS = 9_000;
 const NODE_TIMEOUT_MS = 1_500;
+/** A master that is back before a replica has taken over brings its file along, and what its disk was too busy for is lost: see docs/durability.md. */
+const DURABLE = ['--appendfsync', 'always'];
 
 export async function startSentinelRedis(options: Options): Promise<RedisOfRun> {
-  const { servers, url, agreeOn, failOver, cutOff, sentinels, stop } = await startRedisSentinels(options);
+  const { servers, url, agreeOn, failOver, cutOff, sentinels, stop } = await startRedisSentinels({
+    ...options,
+    settings: DURABLE,
+  });
   const [neighbour] = sentinels as [RedisProcess];
   // With two confirmations, also a replica that confirms may be on the side that loses: see docs/durability.md.
   const along = options.waitReplicas > 1 ? 1 : 0;
@@ -30,7 +35,7 @@ export async function startSentinelRedis(options: Options): Promise<RedisOfRun> 
 
 export async function startClusterRedis(options: Options): Promise<RedisOfRun> {
   const nodeTimeoutMs = Math.round(NODE_TIMEOUT_MS * PATIENCE);
-  const cluster = await startRedisCluster({ ...options, canBeCut: true, nodeTimeoutMs });
+  const cluster = await startRedisCluster({ ...options, settings: DURABLE, canBeCut: true, nodeTimeoutMs });
   const all = cluster.shards.flatMap(({ master, replicas }) => [master, ...replicas]);
   const blows = {
     failover: ({ replicas }: Group) =>
