@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type SigningSecret, signWebhook } from '@gateway/contracts/webhooks/signature';
 import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import type { Clock } from '@gateway/runtime/clock';
@@ -43,13 +44,18 @@ export async function postWebhook(
     return { attempt, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (thrown) {
     if (!(thrown instanceof EgressError)) throw thrown;
-    return { attempt: toAttempt({ status: null, error: publicReason(thrown), answer: '' }) };
+    return { attempt: toAttempt({ status: null, error: publicReason(thrown, target.url), answer: '' }) };
   }
 }
 
-/** An operator's rule and an address that is none of the public internet look alike: nothing of the network inside is told. */
-function publicReason({ reason }: EgressError): string {
-  return ['scheme', 'port', 'address', 'denied_network'].includes(reason) ? 'not_allowed' : reason;
+/**
+ * An operator's rule and an address that is none of the public internet look alike, and so does a name that leads to one and a name that leads
+ * nowhere: which names there are inside is not told.
+ */
+function publicReason({ reason }: EgressError, url: string): string {
+  const isOfAddress = reason === 'address' || reason === 'denied_network';
+  if (isOfAddress && isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) === 0) return 'name';
+  return isOfAddress || reason === 'scheme' || reason === 'port' ? 'not_allowed' : reason;
 }
 
 /** Seconds, or a date (RFC 9110, 10.2.3). */

@@ -11,8 +11,8 @@ export const attemptAnswer = {
     .allow(null)
     .required()
     .description(
-      'Why there was none: `name`, `connection`, `too_slow`, `surroundings` (an answer without end), or `not_allowed`: it leads to a ' +
-        'network that is not allowed.',
+      'Why there was none: `name` (it leads nowhere, or where it may not), `connection`, `too_slow`, `surroundings` (an answer without ' +
+        'end), or `not_allowed`: the address, port or scheme of its URL.',
     ),
   answer: Joi.string().allow('').required().description('The first 256 bytes of the answer.'),
 };
