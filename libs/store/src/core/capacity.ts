@@ -32,7 +32,7 @@ export interface Capacity extends Room {
 type Memory = Pick<Room, 'usedBytes' | 'limitBytes'>;
 
 /**
- * Safe to repeat; costs two commands for each shard, however many devices there are. Throws when no node answers.
+ * Safe to repeat; costs two commands for each shard and for each workspace, however many devices there are. Throws when no node answers.
  * @param known the answer before: of workspaces whose node is away, and of their list, it holds on.
  */
 export async function readCapacity(store: Store, known?: Capacity): Promise<Capacity> {
