@@ -288,7 +288,8 @@ describe('the webhooks of a workspace', () => {
     await addOptOuts(space.store, 'main', { numbers: ['447700900001'], source: 'api', atMs: Date.now() });
     const [entry] = (await space.store.redis.xrange(keys().eventLog, '-', '+'))[0]!;
     const [atMs] = entry.split('-').map(Number);
-    await set(late, { 'lane:prompt': JSON.stringify({ cursor: entry }) });
+    const place = JSON.stringify({ cursor: entry });
+    await set(late, { 'lane:prompt': place, 'lane:lists': place });
     expect(await surveyWebhooks(space.store), 'all was told').to.deep.equal(found);
     await set(late, { 'lane:lists': JSON.stringify({ cursor: '0-0' }) });
     expect(await surveyWebhooks(space.store)).to.deep.equal({ ...found, undeliveredSinceMs: atMs });

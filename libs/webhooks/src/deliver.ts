@@ -55,12 +55,14 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   return found === 'later' ? 'waiting' : (found ?? 'quiet');
 }
 
-/** It is read, and its secrets opened, once for each revision. */
+/** It is read, and its secrets opened, once for each revision, and where the clock was set back. */
 async function readAgainIfChanged(
   { store, known }: DeliverDeps,
-  { workspace, id, revision }: TakenWebhook,
+  { workspace, id, revision, tellsAll }: TakenWebhook,
 ): Promise<Webhook | undefined> {
-  if (known.webhook?.revision !== revision) known.webhook = await readWebhook(store, workspace, id);
+  const { webhook } = known;
+  if (webhook?.revision !== revision || (tellsAll && !webhook.tellsAll))
+    known.webhook = await readWebhook(store, workspace, id);
   return known.webhook;
 }
 

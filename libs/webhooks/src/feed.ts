@@ -11,9 +11,9 @@ export interface ToldWebhook extends Webhook {
 }
 
 /** What happened before the endpoint was made, and lay in an outbox then, is only told where it is asked for. */
-export function isFor({ times, createdAtMs }: ToldWebhook, lane: TellLane, atMs: number): boolean {
+export function isFor({ times, createdAtMs, tellsAll }: ToldWebhook, lane: TellLane, atMs: number): boolean {
   if (times) return atMs >= times.fromMs && atMs < times.beforeMs;
-  return lane === 'replay' || atMs >= createdAtMs - CLOCKS_DIFFER_MS;
+  return lane === 'replay' || tellsAll === true || atMs >= createdAtMs - CLOCKS_DIFFER_MS;
 }
 
 /** One request. */

@@ -20,12 +20,13 @@ import type { Store } from '../core/store.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 import { ringEventBell } from '../events/event-bells.js';
 import { openEvents } from '../events/open-events.js';
+import { LANES } from './delivering/lanes.js';
 
 const createStep = defineScript({
   name: 'create-webhook',
   whenFull: 'refused',
-  keys: ['webhooks', 'webhook', 'token?'],
-  args: { id: text, revision: text, most: number, settings: text, target: bytes, secrets: bytes },
+  keys: ['webhooks', 'webhook', 'log', 'token?'],
+  args: { id: text, revision: text, most: number, settings: text, target: bytes, secrets: bytes, '...lanes': text },
   reply: numeric,
 });
 const changeStep = defineScript({
@@ -59,6 +60,8 @@ export interface Webhook {
   secrets: readonly SigningSecret[];
   /** Of Redis time. What happened before, as far as clocks agree, is not for it. */
   createdAtMs: number;
+  /** Also that is for it, if it comes into the log later: Redis time was set back since it was made. */
+  tellsAll?: true;
   /** When its URL passed the test. */
   verifiedAtMs?: number;
   /** Since when each attempt failed. */
@@ -81,12 +84,20 @@ export async function createWebhook(
   { keyId }: { keyId?: string } = {},
 ): Promise<Webhook | 'full'> {
   const id = makeWebhookId();
-  const { webhooks, webhook, token } = workspaceKeys(store.space, workspace);
+  const { webhooks, webhook, token, eventLog: log } = workspaceKeys(store.space, workspace);
   const key = webhook(id);
   // First: from the moment of its making on nothing is missing.
   await openEvents(store, workspace, keyId === undefined ? {} : { keyId });
   const created = await createStep(store, {
-    ...{ webhooks, webhook: key, id, revision: makeRevision(), most: WEBHOOK_LIMITS.maxPerWorkspace },
+    ...{
+      webhooks,
+      webhook: key,
+      log,
+      lanes: LANES,
+      id,
+      revision: makeRevision(),
+      most: WEBHOOK_LIMITS.maxPerWorkspace,
+    },
     token: keyId === undefined ? undefined : token(keyId),
     settings: JSON.stringify(wanted.settings),
     target: seal(store, key, 'target', wanted.target),
@@ -101,7 +112,7 @@ export async function createWebhook(
 export async function readWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<Webhook | undefined> {
   if (!isWebhookId(id)) return undefined;
   const key = workspaceKeys(store.space, workspace).webhook(id);
-  const { status, settings, target, secrets, createdAtMs, verifiedAtMs, revision, breaker } =
+  const { status, settings, target, secrets, createdAtMs, tellsAll, verifiedAtMs, revision, breaker } =
     await store.redis.hgetallBuffer(key);
   if (!status) return undefined;
   const { sinceMs } = JSON.parse(breaker?.toString() || '{}') as Breaker;
@@ -113,6 +124,7 @@ export async function readWebhook(store: Store, workspace: Workspace, id: Webhoo
     target: open(store, key, 'target', target!),
     secrets: open(store, key, 'secrets', secrets!),
     createdAtMs: Number(createdAtMs),
+    ...(tellsAll && { tellsAll: true }),
     ...(verifiedAtMs && { verifiedAtMs: Number(verifiedAtMs) }),
     ...(sinceMs !== undefined && { failingSinceMs: sinceMs }),
     revision: revision!.toString(),

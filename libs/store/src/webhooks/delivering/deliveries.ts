@@ -3,7 +3,15 @@ import { makeAttemptId, type Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Breaker, BreakerOutcome } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, type WebhookAttempt, type WebhookId } from '@gateway/contracts/webhooks/webhook';
-import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../../core/scripts/define-script.js';
+import {
+  bytes,
+  defineScript,
+  flag,
+  mixed,
+  number,
+  type ScriptArgument,
+  text,
+} from '../../core/scripts/define-script.js';
 import { oneOf, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { LANES, type LaneState, type TellLane } from './lanes.js';
@@ -29,7 +37,7 @@ const claimStep = defineScript({
   name: 'claim-delivery',
   whenFull: 'runs',
   keys: KEYS,
-  args: { ...WRITES, replay: text, ...CHANGES },
+  args: { ...WRITES, replay: text, withAll: flag, ...CHANGES },
   reply: REPLY,
 });
 const settleStep = defineScript({
@@ -50,6 +58,8 @@ export interface TakenWebhook {
   processId: string;
   /** Of the endpoint: after its next change nothing more is begun with this. */
   revision: string;
+  /** As of `Webhook`. */
+  tellsAll: boolean;
   breaker: Breaker;
   /** Something is put aside. */
   hasParked: boolean;
@@ -73,17 +83,18 @@ export async function takeWebhook(
   const lanes = [...LANES, 'replay', 'parked'];
   const session = workspaceKeys(store.space, workspace).webhookSession(processId);
   const reply = await takeStep(store, { ...parkedKeys(store, workspace, id), session, processId, sessionMs, lanes });
-  const [outcome, createdAtMs, revision = '', breaker, parkedKeyCount, lost, wanted = '', ...states] = reply;
+  const [outcome, createdAtMs, all, revision = '', breaker, parkedKeyCount, lost, wanted = '', ...states] = reply;
   const [prompt = '', lists = '', ofReplay = '', ofParked = ''] = states;
   if (outcome !== 'yours') return outcome as 'gone' | 'idle' | 'taken';
-  // What happened in the same millisecond is for it.
   const replay = wanted ? (JSON.parse(wanted) as Replay) : undefined;
+  // The version before made endpoints without places in the log. What happened in the same millisecond is for it.
   const first: LaneState = { cursor: `${Number(createdAtMs) - 1}-0` };
   return {
     workspace,
     id,
     processId,
     revision,
+    tellsAll: all === '1',
     breaker: breaker ? JSON.parse(breaker) : {},
     hasParked: Number(parkedKeyCount) > 0,
     lost: Number(lost),
@@ -113,7 +124,9 @@ export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { la
 
 /** Before the first request. `false`: this process delivers to it no more, or has it as it was before a change. Safe to repeat. */
 export async function claimDelivery(store: Store, taken: TakenWebhook, write: LaneWrite): Promise<boolean> {
-  const outcome = await claimStep(store, { ...argumentsOf(store, taken, write), replay: taken.stored.wanted });
+  const { stored, tellsAll } = taken;
+  const claimed = { ...argumentsOf(store, taken, write), replay: stored.wanted, withAll: tellsAll };
+  const outcome = await claimStep(store, claimed);
   if (outcome === 'done') note(taken, write);
   return outcome === 'done';
 }
