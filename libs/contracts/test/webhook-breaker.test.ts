@@ -1,4 +1,4 @@
-import { type Breaker, type BreakerOutcome, nextBreaker } from '@gateway/contracts/webhooks/breaker';
+import { type Breaker, type BreakerOutcome, isOver, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import { expect } from 'chai';
 
 const MINUTE_MS = 60_000;
@@ -58,7 +58,39 @@ describe('the retry clock of a webhook', () => {
     const first = fail({}, 0);
     const second = fail(first.breaker, 100 * HOUR_MS);
     expect([second.status, second.tell]).to.deep.equal(['failing', 'failing']);
-    expect(fail(second.breaker, 101 * HOUR_MS).status).to.equal('disabled');
+    let { breaker, status }: BreakerOutcome = second;
+    let attempts = 0;
+    while (status !== 'disabled') {
+      ({ breaker, status } = fail(breaker, 100 * HOUR_MS + ++attempts * 15 * MINUTE_MS));
+    }
+    // An hour of the hundred counts.
+    expect(attempts).to.equal(71 * 4);
+  });
+
+  it('does not give up on what was tried once a day', () => {
+    let { breaker, status }: BreakerOutcome = fail({}, 0);
+    for (let day = 1; day <= 71; day++) {
+      ({ breaker, status } = fail(breaker, day * 24 * HOUR_MS));
+      expect(status, `${day}`).to.equal('failing');
+    }
+    expect(fail(breaker, 72 * 24 * HOUR_MS).status).to.equal('disabled');
+  });
+
+  it('counts from where the clock was set back', () => {
+    const { breaker } = fail({}, 6 * HOUR_MS);
+    const next = fail(breaker, 0);
+    expect(next.breaker.sinceMs).to.equal(0);
+    expect(fail(next.breaker, 15 * MINUTE_MS).tell).to.equal('failing');
+  });
+
+  it('is over when it is time, and where that is further away than any wait lasts: it is of another clock', () => {
+    const nowMs = 9 * HOUR_MS;
+    expect(isOver(undefined, nowMs)).to.equal(true);
+    expect(isOver(nowMs, nowMs)).to.equal(true);
+    expect(isOver(nowMs + 1, nowMs)).to.equal(false);
+    const { nextAttemptMs } = fail({}, nowMs, { status: 503, retryAfterMs: 9 * HOUR_MS }).breaker;
+    expect(isOver(nextAttemptMs, nowMs)).to.equal(false);
+    expect(isOver(nextAttemptMs, nowMs - MINUTE_MS)).to.equal(true);
   });
 
   it('heeds Retry-After up to an hour, and believes a 410', () => {

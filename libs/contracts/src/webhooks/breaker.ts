@@ -1,10 +1,14 @@
-import type { WebhookTold } from '../events/entry.js';
+import { CLOCKS_DIFFER_MS, type WebhookTold } from '../events/entry.js';
 import { type WebhookAttempt, wasTaken } from './webhook.js';
 
 /** What the failures of an endpoint in a row have led to; empty while there are none. */
 export interface Breaker {
   failures?: number;
   sinceMs?: number;
+  /** When the last one was. The version before did not write it. */
+  lastMs?: number;
+  /** For how long it has been tried: of the time between two attempts no more than the longest wait counts. */
+  triedMs?: number;
   /** No request before. */
   nextAttemptMs?: number;
   /** How many of `TOLD_AFTER_MS` have been told. */
@@ -25,7 +29,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** After the first failure, the second, ... and after each further one the last of them. */
 export const DELAYS_MS = [5_000, 15_000, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS];
 const SPREAD = 0.2;
-const LONGEST_RETRY_AFTER_MS = HOUR_MS;
+const LONGEST_WAIT_MS = HOUR_MS;
 /** Its owner is told twice, long before the end. */
 const TOLD_AFTER_MS = [15 * MINUTE_MS, 24 * HOUR_MS];
 export const DISABLED_AFTER_MS = 72 * HOUR_MS;
@@ -41,19 +45,33 @@ export function nextBreaker(
   { attempt, retryAfterMs = 0 }: { attempt: Pick<WebhookAttempt, 'status'>; retryAfterMs?: number | undefined },
   { nowMs, random }: { nowMs: number; random: number },
 ): BreakerOutcome {
-  const { failures = 0, sinceMs = nowMs, told = 0 } = before;
+  const { failures = 0, told = 0, lastMs = nowMs, triedMs: formerMs = 0 } = before;
   if (wasTaken(attempt)) return { status: 'active', breaker: {}, ...(told > 0 && { tell: 'recovered' }) };
+  // The clock may have been set back.
+  const sinceMs = Math.min(before.sinceMs ?? nowMs, nowMs);
   const failedMs = nowMs - sinceMs;
   // Not by time alone: nothing was tried while the gateway was down.
+  const triedMs = formerMs + Math.min(Math.max(nowMs - lastMs, 0), LONGEST_WAIT_MS);
   const wasWarned = told === TOLD_AFTER_MS.length;
-  if (attempt.status === GONE || (wasWarned && failedMs >= DISABLED_AFTER_MS)) {
+  if (attempt.status === GONE || (wasWarned && triedMs >= DISABLED_AFTER_MS)) {
     return { status: 'disabled', breaker: {}, tell: 'disabled' };
   }
-  const askedMs = Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);
+  const askedMs = Math.min(retryAfterMs, LONGEST_WAIT_MS);
   const delayMs = Math.max(delayAfter(failures + 1, random), askedMs);
   const due = TOLD_AFTER_MS.filter((afterMs) => failedMs >= afterMs).length;
-  const breaker = { failures: failures + 1, sinceMs, nextAttemptMs: nowMs + delayMs, told: Math.max(told, due) };
+  const breaker = {
+    ...{ failures: failures + 1, sinceMs, lastMs: nowMs, triedMs },
+    ...{ nextAttemptMs: nowMs + delayMs, told: Math.max(told, due) },
+  };
   return { status: 'failing', breaker, ...(due > told && { tell: 'failing' }) };
+}
+
+/** From then on a wait would be longer than any: its end was written down before a clock was set back. */
+export const waitsUntilMs = (nowMs: number): number => nowMs + LONGEST_WAIT_MS + CLOCKS_DIFFER_MS;
+
+/** Whether nothing waits any more for this time. */
+export function isOver(untilMs: number | undefined, nowMs: number): boolean {
+  return untilMs === undefined || untilMs <= nowMs || untilMs > waitsUntilMs(nowMs);
 }
 
 function delayAfter(failures: number, random: number): number {
