@@ -1,4 +1,4 @@
-import { DELAYS_MS, nextBreaker } from '@gateway/contracts/webhooks/breaker';
+import { DELAYS_MS, isOver, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/delivering/lanes';
@@ -32,7 +32,7 @@ export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutc
   if (lane === 'replay' && !given.taken.replay) return 'quiet';
   const work = inLane(given, lane);
   const { claim } = work.taken.lanes[lane];
-  if ((claim?.notBeforeMs ?? 0) > work.deps.clock.nowMs()) return 'later';
+  if (!isOver(claim?.notBeforeMs, work.deps.clock.nowMs())) return 'later';
   if (claim?.notBeforeMs !== undefined && !(await claimAgain(work))) return 'taken';
   if (claim && isStuck(work, claim)) {
     const passed = await passStuck(work, claim);

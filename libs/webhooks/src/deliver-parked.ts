@@ -1,9 +1,10 @@
 import { entryMs } from '@gateway/contracts/events/cursor';
 import { EVENT_LOG } from '@gateway/contracts/events/entry';
-import { type BreakerOutcome, DELAYS_MS, nextBreaker } from '@gateway/contracts/webhooks/breaker';
+import { type BreakerOutcome, DELAYS_MS, isOver, nextBreaker, waitsUntilMs } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, isAsTaken, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import {
+  endLongWaits,
   findWhole,
   type Parked,
   type ParkedChange,
@@ -41,7 +42,7 @@ export async function deliverParked(work: Work): Promise<LaneOutcome> {
   const { parked: state, hasParked, lost } = taken;
   if (!hasParked && lost === 0 && !state.claim) return 'quiet';
   const nowMs = deps.clock.nowMs();
-  if (Math.max(state.notBeforeMs ?? 0, taken.breaker.aside?.nextAttemptMs ?? 0) > nowMs) return 'later';
+  if (![state.notBeforeMs, taken.breaker.aside?.nextAttemptMs].every((untilMs) => isOver(untilMs, nowMs))) return 'later';
   const claim = state.claim ?? (await chooseNext(work, nowMs));
   if (!claim) return 'later';
   const claimed: ParkedState = { ...state, claim };
@@ -55,8 +56,10 @@ type KeysClaim = Extract<ParkedClaim, { keys: unknown }>;
 type LostClaim = Extract<ParkedClaim, { lost: number }>;
 
 /** One that was refused alone is posted alone; of others those that can be told together. */
-async function chooseNext({ deps, taken }: Work, nowMs: number): Promise<ParkedClaim | undefined> {
+async function chooseNext(work: Work, nowMs: number): Promise<ParkedClaim | undefined> {
+  const { deps, taken } = work;
   if (taken.lost > 0) return { lost: taken.lost, atMs: nowMs };
+  await endWaits(work, nowMs);
   const most = Math.min(taken.parked.most ?? WEBHOOK_LIMITS.maxChanges, WEBHOOK_LIMITS.maxChanges);
   const [first, ...others] = await readDue(deps.store, taken, { nowMs, most });
   if (!first) return undefined;
@@ -77,6 +80,16 @@ async function chooseNext({ deps, taken }: Work, nowMs: number): Promise<ParkedC
     keys.push([key, count]);
   }
   return { keys };
+}
+
+/** So often it is looked whether something waits by a clock that was set back: another process may have written that down. */
+const LOOK_AT_WAITS_MS = 10 * 60_000;
+
+async function endWaits({ deps: { store, known }, taken }: Work, nowMs: number): Promise<void> {
+  const sinceMs = nowMs - (known.sawWaitsMs ?? Number.NEGATIVE_INFINITY);
+  if (sinceMs >= 0 && sinceMs < LOOK_AT_WAITS_MS) return;
+  await endLongWaits(store, taken, { nowMs, longestMs: waitsUntilMs(nowMs) });
+  known.sawWaitsMs = nowMs;
 }
 
 /** How many of the first events can be told together. */

@@ -1,4 +1,5 @@
 import type { Workspace } from '@gateway/contracts/ids';
+import { isOver } from '@gateway/contracts/webhooks/breaker';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { sleep } from '@gateway/runtime/clock';
 import { type TakenWebhook, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
@@ -24,7 +25,7 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   const taken = await takeWebhook(deps.store, { workspace, id }, deps.owner);
   deps.connections.end(keeperOf({ workspace, id }), typeof taken === 'string' ? undefined : taken.revision);
   if (typeof taken === 'string') return taken;
-  const isEarly = (taken.breaker.nextAttemptMs ?? 0) > deps.clock.nowMs();
+  const isEarly = !isOver(taken.breaker.nextAttemptMs, deps.clock.nowMs());
   if (isEarly && !TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane]))) return 'waiting';
   const webhook = await readAgainIfChanged(deps, taken);
   if (!webhook) return 'gone';

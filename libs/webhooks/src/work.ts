@@ -32,6 +32,8 @@ interface KnownEndpoint extends FarLanes {
   webhook?: Webhook | undefined;
   /** What waits for its time is in the feed, which knows when that is. */
   onlyGathers?: boolean;
+  /** When it was looked last whether what is put aside waits for too long. */
+  sawWaitsMs?: number;
   /** In the last look. */
   wasAsked?: boolean;
 }

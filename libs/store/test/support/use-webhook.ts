@@ -1,7 +1,7 @@
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
 import { claimDelivery, settleDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
+import { endLongWaits, readDue, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
@@ -45,6 +45,8 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   expect(await readParked(store, taken, ['a'])).to.deep.equal([
     { key: 'a', clock: { failures: 1, nextAttemptMs: 9 }, events: [event] },
   ]);
+  expect(await endLongWaits(store, taken, { nowMs: 2, longestMs: 9 })).to.equal(0);
+  expect(await endLongWaits(store, taken, { nowMs: 2, longestMs: 8 })).to.equal(1);
   const ended = { lane: 'replay', state: undefined, nowMs: 3 } as const;
   expect(await claimDelivery(store, taken, { ...ended, state: { cursor: '1-0' } })).to.equal(true);
   expect(await claimDelivery(store, taken, ended)).to.equal(true);
