@@ -22,7 +22,7 @@ import {
 } from './lane-work.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
 import { goOn, goOnWithin, isStuck, type Next, passStuck } from './stuck-claims.js';
-import { type LaneOutcome, MANY_FAILURES, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
+import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
 
 /** Where several requests are made at a time, each place has so many until all are settled. */
 const IN_TURN = 5;
@@ -152,19 +152,20 @@ function grown({ state: { most, claim, ...state }, ...next }: Next): Next {
 }
 
 function afterFailure(work: LaneWork, given: LaneClaim, answered: PostedTold): LaneClaim {
-  const { takenTold, nowMs } = answered;
+  const { takenTold } = answered;
   const without = [...(given.without ?? []), ...namesOf(work, takenTold)];
   const claim = { ...given, ...(without.length > 0 && { without }) };
   const { notBeforeMs: _, ...rest } = claim;
-  if (wasRefused(answered)) return { ...rest, ...pausing(work, rest.refusals + 1, nowMs), refusals: rest.refusals + 1 };
+  const pause = (failures: number) => pausing(answered, firstPauses(work, failures));
+  if (wasRefused(answered)) return { ...rest, ...pause(rest.refusals + 1), refusals: rest.refusals + 1 };
   if (!wasSilent(answered)) return claim;
   const silences = (rest.silences ?? 0) + 1;
-  return { ...rest, ...pausing(work, silences, nowMs), silences };
+  return { ...rest, ...pause(silences), silences };
 }
 
 /** Others being taken meanwhile does not shorten the first pauses. In strict order a replay is never put aside, so it keeps to them for ever. */
-function pausing({ webhook, lane }: LaneWork, failures: number, nowMs: number): Pick<LaneClaim, 'notBeforeMs'> {
+function firstPauses({ webhook, lane }: LaneWork, failures: number): number {
   const isKept = lane === 'replay' && webhook.settings.order === 'strict';
-  if (failures >= MANY_FAILURES && !isKept) return {};
-  return { notBeforeMs: nowMs + DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]! };
+  if (failures >= MANY_FAILURES && !isKept) return 0;
+  return DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]!;
 }

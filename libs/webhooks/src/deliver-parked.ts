@@ -25,6 +25,7 @@ import {
   keeperOf,
   type LaneOutcome,
   MANY_FAILURES,
+  pausing,
   post,
   type Work,
   wasRefused,
@@ -42,7 +43,8 @@ export async function deliverParked(work: Work): Promise<LaneOutcome> {
   const { parked: state, hasParked, lost } = taken;
   if (!hasParked && lost === 0 && !state.claim) return 'quiet';
   const nowMs = deps.clock.nowMs();
-  if (![state.notBeforeMs, taken.breaker.aside?.nextAttemptMs].every((untilMs) => isOver(untilMs, nowMs))) return 'later';
+  if (![state.notBeforeMs, taken.breaker.aside?.nextAttemptMs].every((untilMs) => isOver(untilMs, nowMs)))
+    return 'later';
   const claim = state.claim ?? (await chooseNext(work, nowMs));
   if (!claim) return 'later';
   const claimed: ParkedState = { ...state, claim };
@@ -275,7 +277,10 @@ async function settle(
   const { attempt, nowMs } = answered;
   const isOfThis = wasRefused(answered) || wasSilent(answered);
   const outcome = isOfThis ? (isAgain ? failedAgain(work, answered) : undefined) : answered.outcome;
-  const write = { lane: 'parked' as const, state, changes, nowMs };
+  // Others that are put aside wait as well where the endpoint asks for it.
+  const { notBeforeMs = 0 } = isOfThis ? pausing(answered) : {};
+  const paused = notBeforeMs > (state.notBeforeMs ?? 0) ? { ...state, notBeforeMs } : state;
+  const write = { lane: 'parked' as const, state: paused, changes, nowMs };
   if (!(await settleDelivery(deps.store, taken, write, { attempt, outcome }))) return 'taken';
   return wasTaken(attempt) || isOfThis ? 'more' : 'waiting';
 }

@@ -25,8 +25,9 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   const taken = await takeWebhook(deps.store, { workspace, id }, deps.owner);
   deps.connections.end(keeperOf({ workspace, id }), typeof taken === 'string' ? undefined : taken.revision);
   if (typeof taken === 'string') return taken;
-  const isEarly = !isOver(taken.breaker.nextAttemptMs, deps.clock.nowMs());
-  if (isEarly && !TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane]))) return 'waiting';
+  const nowMs = deps.clock.nowMs();
+  const isEarly = !isOver(taken.breaker.nextAttemptMs, nowMs);
+  if (isEarly && !TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs))) return 'waiting';
   const webhook = await readAgainIfChanged(deps, taken);
   if (!webhook) return 'gone';
   // Changed between the two.

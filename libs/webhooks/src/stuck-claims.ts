@@ -1,3 +1,4 @@
+import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
@@ -25,7 +26,7 @@ import {
 } from './lane-work.js';
 import { wholeOf, withLead } from './parked-wholes.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
-import { type LaneOutcome, MANY_FAILURES, TOO_LARGE, type Work, wasRefused } from './work.js';
+import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused } from './work.js';
 
 /**
  * What failed three times may be what no server likes, or the server may be out of order: then what comes behind it is posted, a probe. If
@@ -56,14 +57,19 @@ const isSilent = ({ refusals }: LaneClaim): boolean => refusals < MANY_FAILURES;
 export const isStuck = ({ webhook }: Work, claim: LaneClaim): boolean =>
   hasFailedOften(claim) && webhook.settings.order !== 'strict';
 
-/** The first probes wait for no clock: they are not about the endpoint. */
-export const mayProbeEarly = ({ claim }: LaneState): boolean =>
-  claim !== undefined && hasFailedOften(claim) && (claim.probes ?? 0) < EARLY_PROBES && !claim.probe;
+/** The first probes wait for no clock but one that the endpoint asked for: they are not about it. */
+export const mayProbeEarly = ({ claim }: LaneState, nowMs: number): boolean =>
+  claim !== undefined &&
+  hasFailedOften(claim) &&
+  (claim.probes ?? 0) < EARLY_PROBES &&
+  !claim.probe &&
+  isOver(claim.notBeforeMs, nowMs);
 
 export function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
   const work = inLane(given, lane);
   const state = work.taken.lanes[lane];
-  if (!state.claim || !isStuck(work, state.claim) || !mayProbeEarly(state)) return Promise.resolve('quiet');
+  if (!state.claim || !isStuck(work, state.claim) || !mayProbeEarly(state, work.deps.clock.nowMs()))
+    return Promise.resolve('quiet');
   return probe(work, state.claim, { isEarly: true });
 }
 
@@ -133,8 +139,10 @@ async function settleProbe(
     : answered.takenTold.length > 0
       ? await proven(work, trial, withLeft(split, answered))
       : {
-          state:
+          state: paused(
             !isRefused && isTogether(split.told) ? open(work, trial) : smaller(unproven(work, trial), split, attempt),
+            answered,
+          ),
         };
   const outcome = isEarly && isRefused ? undefined : answered.outcome;
   const write = { lane, ...next, nowMs: answered.nowMs };
@@ -163,6 +171,10 @@ function unproven(work: LaneWork, trial: Trial): LaneState {
   const { claim, ...state } = open(work, trial);
   const { probe: _, ...unprobed } = claim;
   return { ...state, claim: unprobed };
+}
+
+function paused({ claim, ...state }: LaneState, answered: PostedTold): LaneState {
+  return { ...state, ...(claim && { claim: { ...claim, ...pausing(answered) } }) };
 }
 
 /** The next one may be taken where this was too large. */

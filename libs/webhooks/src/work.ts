@@ -1,5 +1,5 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { type BreakerOutcome, nextBreaker } from '@gateway/contracts/webhooks/breaker';
+import { type BreakerOutcome, longestAsked, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import type { WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import type { KeptConnections } from '@gateway/egress/connections/kept-connections';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
@@ -100,6 +100,15 @@ export async function post({ deps, webhook, taken }: Work, delivery: Delivery): 
   const nowMs = clock.nowMs();
   deps.counts.countAttempt(posted.attempt);
   return { ...posted, nowMs, outcome: nextBreaker(taken.breaker, posted, { nowMs, random: deps.random() }) };
+}
+
+/**
+ * When what was posted may be posted again: as soon as the endpoint allows, whatever else it takes meanwhile. Empty: by its own clocks.
+ * @param leastMs from now on.
+ */
+export function pausing({ retryAfterMs = 0, nowMs }: Answered, leastMs = 0): { notBeforeMs?: number } {
+  const pauseMs = Math.max(leastMs, longestAsked(retryAfterMs));
+  return pauseMs > 0 ? { notBeforeMs: nowMs + pauseMs } : {};
 }
 
 /** Then something else is tried. */

@@ -56,7 +56,7 @@ export function nextBreaker(
   if (attempt.status === GONE || (wasWarned && triedMs >= DISABLED_AFTER_MS)) {
     return { status: 'disabled', breaker: {}, tell: 'disabled' };
   }
-  const askedMs = Math.min(retryAfterMs, LONGEST_WAIT_MS);
+  const askedMs = longestAsked(retryAfterMs);
   const delayMs = Math.max(delayAfter(failures + 1, random), askedMs);
   const due = TOLD_AFTER_MS.filter((afterMs) => failedMs >= afterMs).length;
   const breaker = {
@@ -73,6 +73,9 @@ export const waitsUntilMs = (nowMs: number): number => nowMs + LONGEST_WAIT_MS +
 export function isOver(untilMs: number | undefined, nowMs: number): boolean {
   return untilMs === undefined || untilMs <= nowMs || untilMs > waitsUntilMs(nowMs);
 }
+
+/** How much of the time that it asks for an endpoint gets. */
+export const longestAsked = (retryAfterMs: number): number => Math.min(retryAfterMs, LONGEST_WAIT_MS);
 
 function delayAfter(failures: number, random: number): number {
   const delayMs = DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]!;

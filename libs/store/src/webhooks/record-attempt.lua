@@ -9,6 +9,15 @@ redis.call('HSET', webhook_key, 'verifiedAtMs', at_ms)
 -- It answers: what waits for it is posted at once, and that shows whether its failures are over.
 local breaker = status == 'failing' and redis.call('HGET', webhook_key, 'breaker')
 if breaker then redis.call('HSET', webhook_key, 'breaker', (string.gsub(breaker, '"nextAttemptMs":%d+', '"nextAttemptMs":0'))) end
+for i = before_lanes + 1, #ARGV do
+  local field = 'lane:' .. ARGV[i]
+  local state = redis.call('HGET', webhook_key, field)
+  local until_ms = state and tonumber(string.match(state, '"notBeforeMs":(%d+)'))
+  -- A state without such a wait may be that of a request that is under way.
+  if until_ms and until_ms > tonumber(at_ms) then
+    redis.call('HSET', webhook_key, field, (string.gsub(state, '"notBeforeMs":%d+', '"notBeforeMs":0')))
+  end
+end
 if status ~= 'unverified' then return status end
 redis.call('HSET', webhook_key, 'status', 'active')
 return 'active'

@@ -9,12 +9,13 @@ import {
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import type { Store } from '../core/store.js';
 import { ringEventBell } from '../events/event-bells.js';
+import { ALL_LANES } from './delivering/lanes.js';
 
 const recordStep = defineScript({
   name: 'record-attempt',
   whenFull: 'runs',
   keys: ['webhook', 'attempts', 'times'],
-  args: { attempt: text, atMs: number, sealed: bytes, most: number, verifiesRevision: text },
+  args: { attempt: text, atMs: number, sealed: bytes, most: number, verifiesRevision: text, '...lanes': text },
   reply: (reply) => reply as WebhookStatus | 'gone',
 });
 
@@ -34,7 +35,7 @@ export async function recordAttempt(
   const status = await recordStep(store, {
     ...{ webhook: keys.webhook(id), attempts, times: keys.webhookAttemptTimes(id), attempt: name, atMs: attempt.atMs },
     sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${attempts}/${name}`),
-    ...{ most: WEBHOOK_LIMITS.keptAttempts, verifiesRevision },
+    ...{ most: WEBHOOK_LIMITS.keptAttempts, verifiesRevision, lanes: ALL_LANES },
   });
   if (verifiesRevision === '') return status;
   await store.confirmWrites(keys.webhook(id));

@@ -14,7 +14,7 @@ import {
 } from '../../core/scripts/define-script.js';
 import { oneOf, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
-import { LANES, type LaneState, type TellLane } from './lanes.js';
+import { ALL_LANES, type LaneState, type TellLane } from './lanes.js';
 import type { WebhookOwner } from './owners.js';
 import { type ParkedChange, type ParkedState, parkedKeys, toArguments } from './parked/parked.js';
 import { type Replay, stateOfReplay } from './replays.js';
@@ -80,9 +80,14 @@ export async function takeWebhook(
   { workspace, id }: Pick<TakenWebhook, 'workspace' | 'id'>,
   { processId, sessionMs }: WebhookOwner,
 ): Promise<TakenWebhook | 'gone' | 'idle' | 'taken'> {
-  const lanes = [...LANES, 'replay', 'parked'];
   const session = workspaceKeys(store.space, workspace).webhookSession(processId);
-  const reply = await takeStep(store, { ...parkedKeys(store, workspace, id), session, processId, sessionMs, lanes });
+  const reply = await takeStep(store, {
+    ...parkedKeys(store, workspace, id),
+    session,
+    processId,
+    sessionMs,
+    lanes: ALL_LANES,
+  });
   const [outcome, createdAtMs, all, revision = '', breaker, parkedKeyCount, lost, wanted = '', ...states] = reply;
   const [prompt = '', lists = '', ofReplay = '', ofParked = ''] = states;
   if (outcome !== 'yours') return outcome as 'gone' | 'idle' | 'taken';

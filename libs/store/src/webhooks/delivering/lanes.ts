@@ -6,6 +6,8 @@ export const LANES = ['prompt', 'lists'] as const;
 export type Lane = (typeof LANES)[number];
 /** And what is told once more, from any lane. */
 export type TellLane = Lane | 'replay';
+/** All that an endpoint has a state of. */
+export const ALL_LANES = [...LANES, 'replay', 'parked'] as const;
 
 /** A part of a lane that is being told: up to here, without what was put aside: all that has one of these keys. */
 export interface LaneRange {
