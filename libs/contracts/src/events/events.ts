@@ -225,7 +225,10 @@ export const EVENT_DATA: Readonly<Record<string, Joi.ObjectSchema>> = Object.fro
     }),
   ],
   ['webhook.test', Joi.object({ webhookId: Joi.string().required() })],
-  ['webhook.failing', Joi.object({ ...ofWebhook, disabledAt: time.required().description('If it goes on.') })],
+  [
+    'webhook.failing',
+    Joi.object({ ...ofWebhook, disabledAt: time.required().description('If it goes on, at the earliest.') }),
+  ],
   ...['webhook.recovered', 'webhook.disabled'].map((type) => [type, Joi.object(ofWebhook)]),
 ] as [string, Joi.ObjectSchema][]);
 

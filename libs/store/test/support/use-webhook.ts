@@ -45,8 +45,11 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   expect(await readParked(store, taken, ['a'])).to.deep.equal([
     { key: 'a', clock: { failures: 1, nextAttemptMs: 9 }, events: [event] },
   ]);
-  expect(await endLongWaits(store, taken, { nowMs: 2, longestMs: 9 })).to.equal(0);
-  expect(await endLongWaits(store, taken, { nowMs: 2, longestMs: 8 })).to.equal(1);
+  const keysDue = async () => (await readDue(store, taken, { nowMs: 2, most: 9 })).map(({ key }) => key);
+  await endLongWaits(store, taken, { nowMs: 2, longestMs: 9 });
+  expect(await keysDue()).to.deep.equal(['b']);
+  await endLongWaits(store, taken, { nowMs: 2, longestMs: 8 });
+  expect(await keysDue()).to.deep.equal(['b', 'a']);
   const ended = { lane: 'replay', state: undefined, nowMs: 3 } as const;
   expect(await claimDelivery(store, taken, { ...ended, state: { cursor: '1-0' } })).to.equal(true);
   expect(await claimDelivery(store, taken, ended)).to.equal(true);

@@ -1,12 +1,6 @@
 -- What is put aside and waits beyond `longest_ms` does so by a clock that was set back: it is due now. What was given up keeps its time.
--- Output: of how many keys that was.
 --- @include parked-key
-local ended = 0
 for _, key in ipairs(redis.call('ZRANGEBYSCORE', due_key, '(' .. longest_ms, '(inf')) do
   local text = redis.call('HGET', parked_key, key)
-  if text and not string.find(parse_parked(text).clock, '"endsMs":', 1, true) then
-    redis.call('ZADD', due_key, now_ms, key)
-    ended = ended + 1
-  end
+  if text and not string.find(parse_parked(text).clock, '"endsMs":', 1, true) then redis.call('ZADD', due_key, now_ms, key) end
 end
-return ended

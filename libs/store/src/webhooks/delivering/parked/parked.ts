@@ -4,7 +4,7 @@ import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Breaker } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { defineScript, mixed, number, type ScriptArgument } from '../../../core/scripts/define-script.js';
-import { numeric } from '../../../core/scripts/replies.js';
+import { nothing } from '../../../core/scripts/replies.js';
 import type { Store } from '../../../core/store.js';
 
 /** An event that is put aside, or a change of `messages.updated`: where it is found again. */
@@ -145,17 +145,17 @@ const endWaitsStep = defineScript({
   whenFull: 'runs',
   keys: ['parked', 'due'],
   args: { nowMs: number, longestMs: number },
-  reply: numeric,
+  reply: nothing,
 });
 
-/** What would wait beyond a time is due now; what was given up keeps its time. Answers of how many keys that was. Safe to repeat. */
+/** What would wait beyond a time is due now; what was given up keeps its time. Safe to repeat. */
 export async function endLongWaits(
   store: Store,
   place: { workspace: Workspace; id: WebhookId },
   { nowMs, longestMs }: { nowMs: number; longestMs: number },
-): Promise<number> {
+): Promise<void> {
   const { parked, due } = parkedKeys(store, place.workspace, place.id);
-  return endWaitsStep(store, { parked, due, nowMs, longestMs });
+  await endWaitsStep(store, { parked, due, nowMs, longestMs });
 }
 
 /** What is due, the longest first: at most so many keys, and as many events as one request may have, or a few more. */
