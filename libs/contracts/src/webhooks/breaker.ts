@@ -5,10 +5,6 @@ import { type WebhookAttempt, wasTaken } from './webhook.js';
 export interface Breaker {
   failures?: number;
   sinceMs?: number;
-  /** When the last one was. The version before did not write it. */
-  lastMs?: number;
-  /** For how long it has been tried: of the time between two attempts no more than the longest wait counts. */
-  triedMs?: number;
   /** No request before. */
   nextAttemptMs?: number;
   /** How many of `TOLD_AFTER_MS` have been told. */
@@ -45,24 +41,20 @@ export function nextBreaker(
   { attempt, retryAfterMs = 0 }: { attempt: Pick<WebhookAttempt, 'status'>; retryAfterMs?: number | undefined },
   { nowMs, random }: { nowMs: number; random: number },
 ): BreakerOutcome {
-  const { failures = 0, told = 0, lastMs = nowMs, triedMs: formerMs = 0 } = before;
+  const { failures = 0, told = 0 } = before;
   if (wasTaken(attempt)) return { status: 'active', breaker: {}, ...(told > 0 && { tell: 'recovered' }) };
   // The clock may have been set back.
   const sinceMs = Math.min(before.sinceMs ?? nowMs, nowMs);
   const failedMs = nowMs - sinceMs;
   // Not by time alone: nothing was tried while the gateway was down.
-  const triedMs = formerMs + Math.min(Math.max(nowMs - lastMs, 0), LONGEST_WAIT_MS);
   const wasWarned = told === TOLD_AFTER_MS.length;
-  if (attempt.status === GONE || (wasWarned && triedMs >= DISABLED_AFTER_MS)) {
+  if (attempt.status === GONE || (wasWarned && failedMs >= DISABLED_AFTER_MS)) {
     return { status: 'disabled', breaker: {}, tell: 'disabled' };
   }
   const askedMs = longestAsked(retryAfterMs);
   const delayMs = Math.max(delayAfter(failures + 1, random), askedMs);
   const due = TOLD_AFTER_MS.filter((afterMs) => failedMs >= afterMs).length;
-  const breaker = {
-    ...{ failures: failures + 1, sinceMs, lastMs: nowMs, triedMs },
-    ...{ nextAttemptMs: nowMs + delayMs, told: Math.max(told, due) },
-  };
+  const breaker = { failures: failures + 1, sinceMs, nextAttemptMs: nowMs + delayMs, told: Math.max(told, due) };
   return { status: 'failing', breaker, ...(due > told && { tell: 'failing' }) };
 }
 

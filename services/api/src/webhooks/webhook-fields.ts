@@ -13,8 +13,7 @@ export const webhookAnswer = {
     .required()
     .description(
       '`unverified`: it gets nothing until its URL has answered a test with a 2xx. `failing`: the last attempt failed, and more ' +
-        'follow. `disabled`: it answered 410, or failed for 72 hours, of which an hour at most counts between two ' +
-        'attempts. What happens meanwhile waits for 7 days.',
+        'follow. `disabled`: it answered 410, or failed for 72 hours. What happens meanwhile waits for 7 days.',
     ),
   url: Joi.string().required(),
   headers: Joi.array().items(Joi.string()).required().description('Names only.'),
