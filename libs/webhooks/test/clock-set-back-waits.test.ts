@@ -111,16 +111,4 @@ describe('what waits for its time by a clock that is set back', () => {
     await deliver();
     expect(endpoint.received).to.have.length(before);
   });
-
-  it('is posted again and again for 72 hours, however long no process ran', async () => {
-    endpoint.answer = () => 500;
-    await endpoint.write(1);
-    await deliver();
-    endpoint.nowMs += 73 * HOUR_MS;
-    await run(3_600, 15);
-    expect(await endpoint.status()).to.equal('failing');
-    endpoint.answer = () => 204;
-    await run(1_200, 600);
-    expect(endpoint.told).to.deep.equal([1]);
-  });
 });
