@@ -10,6 +10,10 @@ describe('ids of events', () => {
         { kind: 'change', shortDeviceId: device, platformId: '3EB00F1E2D3C4B5A697887', status: 'delivered' },
       ],
       [
+        `evt_${device}_0f1e2d3c4b5a69999_delivered`,
+        { kind: 'keyless', shortDeviceId: device, tag: '0f1e2d3c4b5a6', index: 9999, status: 'delivered' },
+      ],
+      [
         `evt_msg_${device}0123456789abcdef_finished`,
         { kind: 'finished', messageId: `msg_${device}0123456789abcdef`, shortDeviceId: device },
       ],
@@ -24,7 +28,14 @@ describe('ids of events', () => {
 
   it('of several changes, of others, and made up say nothing', () => {
     const none = [
-      ...['', 'evt_', `evt_${'a'.repeat(32)}`, 'evt_k3m9x2pq_0F1E2D3C4B5A697887_queued', 'evt_msg_x_finished'],
+      ...[
+        '',
+        'evt_',
+        `evt_${'a'.repeat(32)}`,
+        'evt_k3m9x2pq_0F1E2D3C4B5A697887_queued',
+        'evt_k3m9x2pq_0f1e2d3c4b5a6_sent',
+        'evt_msg_x_finished',
+      ],
       ...['evt_main_1795390921000_disabled', 'evt_wh_x_lists_1-0_gap'],
     ];
     for (const id of none) expect(parseEventId(id), id).to.equal(undefined);

@@ -1,10 +1,12 @@
-import { type MessageId, parseMessageId } from '../ids.js';
+import { type MessageId, parseMessageId, type SendTag } from '../ids.js';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '../sends/statuses.js';
 
 /** What the id of an event says of it: where it happened, and what is needed to look for it. */
 export type EventIdParts =
   /** Of a recipient. */
   | { kind: 'change'; shortDeviceId: string; platformId: string; status: RecipientStatus }
+  /** The same, told without the key that makes ids of the network. */
+  | { kind: 'keyless'; shortDeviceId: string; tag: SendTag; index: number; status: RecipientStatus }
   | { kind: 'finished'; messageId: MessageId; shortDeviceId: string }
   | { kind: 'received'; shortDeviceId: string; receivedId: string }
   /** Of a device or its restriction, at this time. `place`: the short id of the device, or the workspace. */
@@ -19,6 +21,8 @@ const SHORT = '[0-9a-hjkmnp-tv-z]{8}';
 const PLACE = '([a-z0-9-]{1,40})';
 const WHAT_HAPPENED = RECIPIENT_STATUSES.filter((status) => status !== 'queued').join('|');
 const CHANGE = new RegExp(`^evt_(${SHORT})_([0-9A-F]{18})_(${WHAT_HAPPENED})$`);
+/** Shorter than the one above: a send has no more than 10,000 recipients. */
+const KEYLESS = new RegExp(`^evt_(${SHORT})_([0-9a-f]{13})(\\d{1,4})_(${WHAT_HAPPENED})$`);
 const FINISHED = /^evt_(msg_[0-9a-z]+)_finished$/;
 const RECEIVED = new RegExp(`^evt_(${SHORT})_([A-Za-z0-9-]+)_received$`);
 const TIMED = new RegExp(`^evt_${PLACE}_(\\d{1,15})_(?:(?:dis)?connected|connecting|(?:un)?restricted)$`);
@@ -37,6 +41,14 @@ export function parseEventId(id: string): EventIdParts | undefined {
       ...{ shortDeviceId: shortDeviceId!, platformId: `3EB0${digits}`, status: status as RecipientStatus },
     };
   }
+  const keyless = KEYLESS.exec(id);
+  if (keyless) {
+    const [, shortDeviceId, tag, index, status] = keyless as unknown as string[];
+    return {
+      kind: 'keyless',
+      ...{ shortDeviceId: shortDeviceId!, tag: tag!, index: Number(index), status: status as RecipientStatus },
+    };
+  }
   const [, messageId] = FINISHED.exec(id) ?? [];
   const message = messageId === undefined ? undefined : parseMessageId(messageId);
   if (message) return { kind: 'finished', messageId: messageId!, shortDeviceId: message.shortDeviceId };
@@ -47,6 +59,10 @@ export function parseEventId(id: string): EventIdParts | undefined {
   const [, place, entry] = LOGGED.exec(id) ?? [];
   return place && entry ? { kind: 'logged', place, entry } : undefined;
 }
+
+/** The id of a change that is told without the key that makes ids of the network. */
+export const keylessId = (shortDeviceId: string, tag: SendTag, { index, status }: { index: number; status: string }) =>
+  `evt_${shortDeviceId}_${tag}${index}_${status}`;
 
 /** An id of the network as it may stand in ours; no two have the same. */
 export const escapeId = (platformId: string): string =>

@@ -73,7 +73,12 @@ const change = Joi.object({
     .required(),
   error: Joi.string().allow(null).required(),
   at: time.required(),
-  platformMessageIds: Joi.array().items(platformId).required().description('One per part.'),
+  platformMessageIds: Joi.array()
+    .items(platformId)
+    .required()
+    .description(
+      'One per part; none where the key that makes them is lost: an hour later the change is told without it, under another `id`.',
+    ),
 });
 
 const counts = Joi.object(

@@ -4,11 +4,8 @@ import { platformIdOf } from '@gateway/contracts/content/received-id';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Store } from '../core/store.js';
-import { UnknownKeyError } from '../core/vault.js';
 import { isLostForRoom, type ReceivedMessage, readInbound } from '../inbound/received-messages.js';
-
-/** A process that is older than a new key is replaced within it. */
-const KEY_PATIENCE_MS = 3_600_000;
+import { isToldWithoutKey } from './key-patience.js';
 
 export interface DescribedMessage {
   data: Record<string, unknown>;
@@ -54,7 +51,7 @@ async function findMessage(
     const message = await readInbound(store, address, { receivedId, nowMs, toldAtMs: arrivedAtMs });
     return message ?? ((await isLostForRoom(store, address, { arrivedAtMs, nowMs })) ? 'lost' : undefined);
   } catch (thrown) {
-    if (thrown instanceof UnknownKeyError && nowMs >= arrivedAtMs + KEY_PATIENCE_MS) return undefined;
+    if (isToldWithoutKey(thrown, arrivedAtMs)) return undefined;
     throw thrown;
   }
 }

@@ -1,4 +1,5 @@
 import type { RecipientChange } from '@gateway/contracts/events/entry';
+import { keylessId } from '@gateway/contracts/events/event-id';
 import type { ChangeData } from '@gateway/contracts/events/events';
 import { type DeviceAddress, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { unpackNumber } from '@gateway/contracts/sends/packed-send';
@@ -7,6 +8,7 @@ import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import type { Store } from '../core/store.js';
 import { readIdKey } from '../devices/devices.js';
 import { readBeginning, readPlaces, type SendRecord } from '../sends/read-send.js';
+import { isToldWithoutKey } from './key-patience.js';
 
 /** Recipients that are looked up together, 24 kB: what a send of a usual length has to tell takes one command. */
 const BLOCK = 1_024;
@@ -33,13 +35,16 @@ export class SendsOfEvents {
     return found;
   }
 
-  /** In the order in which they came. */
+  /**
+   * In the order in which they came. What a device's key of platform ids hides is not told an hour later where it is not configured here:
+   * such a change has another id, and no ids of the network. Until then throws `UnknownKeyError`.
+   */
   async describe(
     address: DeviceAddress,
     send: SendRecord,
     { changes, atMs }: { changes: readonly RecipientChange[]; atMs: number },
   ): Promise<ChangeData[]> {
-    const [ids, numbers] = await Promise.all([this.#idsOf(address), this.#numbersOf(address, send, changes)]);
+    const [ids, numbers] = await Promise.all([this.#idsOf(address, atMs), this.#numbersOf(address, send, changes)]);
     const { messageId, requestId, kind, tag, parts } = send;
     const short = parseMessageId(messageId)!.shortDeviceId;
     const at = new Date(atMs).toISOString();
@@ -47,8 +52,9 @@ export class SendsOfEvents {
     const made = ids?.makeAll(send, indices) ?? [];
     return changes.map(({ index, status, errorCode }, i) => {
       const platformMessageIds = made.slice(i * parts, (i + 1) * parts);
+      const [first] = platformMessageIds;
       return {
-        id: `evt_${short}_${platformMessageIds[0]?.slice(4) ?? `${tag}${index}`}_${status}`,
+        id: first ? `evt_${short}_${first.slice(4)}_${status}` : keylessId(short, tag, { index, status }),
         device: address.device,
         messageId,
         requestId,
@@ -63,11 +69,16 @@ export class SendsOfEvents {
     });
   }
 
-  #idsOf(address: DeviceAddress): Promise<PlatformIds | undefined> {
+  async #idsOf(address: DeviceAddress, atMs: number): Promise<PlatformIds | undefined> {
     const place = `${address.workspace}/${address.device}`;
     const known = this.#ids.get(place) ?? readIdKey(this.store, address).then((key) => key && platformIds(key));
     this.#ids.set(place, known);
-    return known;
+    try {
+      return await known;
+    } catch (thrown) {
+      if (isToldWithoutKey(thrown, atMs)) return undefined;
+      throw thrown;
+    }
   }
 
   /** Of each change. A person who was forgotten has none there. */

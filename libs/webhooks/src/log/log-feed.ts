@@ -19,7 +19,7 @@ import { type AskedPart, UPDATED, wantedOf } from '@gateway/store/events/reading
 import { gatheredAgain, gatherGaps } from '@gateway/store/events/reading/gaps';
 import { type EntryEvent, entryReader, updateOf } from '@gateway/store/events/render-events';
 import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked/parked';
+import { type ParkedEvent, parkedId } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import { type Feed, isFor, type ToldWebhook } from '../feed.js';
@@ -33,6 +33,7 @@ import {
   UNWRITTEN,
   type Waiting,
 } from './look-ahead.js';
+import { idsOf, isOfLostKey } from './other-ids.js';
 import { GAP, type LogTold, nameOf, rowsOf, type Step, type ToldStep, toldIn, whatIn, whoIn } from './told.js';
 
 /** 72 bits: two people who have the same would only wait for each other. */
@@ -139,10 +140,12 @@ export function logFeed(
           const place = { entry: entry.id, offset: 0 };
           const of = { ...(writer !== undefined && { writer }), ...(lostContent && { lostContent }) };
           for (const told of toldIn(hold({ entry: entry.id, event, place, ...of }))) {
-            found.set(nameOf(told.parks), told);
-            if (!tellsChanges(told.parks.type)) continue;
-            otherwise.set(told.parks.id, told);
-            if (!told.row) alone.add(told.parks.id);
+            for (const id of idsOf(told)) {
+              found.set(nameOf({ ...told.parks, id }), told);
+              if (!tellsChanges(told.parks.type)) continue;
+              otherwise.set(id, told);
+              if (!told.row) alone.add(id);
+            }
           }
         }
       }
@@ -151,9 +154,16 @@ export function logFeed(
         if (event.isSecond && !alone.has(event.id)) return undefined;
         const same = found.get(nameOf(event));
         if (same && event.type === GAP) return { ...same, event: gatheredAgain(same.event, event.id), parks: event };
-        return same ?? (event.isTwice ? undefined : otherwise.get(event.id));
+        const told = same ?? (event.isTwice ? undefined : otherwise.get(event.id));
+        return told && told.parks.id !== parkedId(event.id) ? { ...told, parks: event } : told;
       };
-      return events.map((event) => sameOf(event) ?? (gone.has(event.entry) ? 'gone' : undefined));
+      const isGone = async (event: ParkedEvent) => {
+        const entry = entries.find(({ id }) => id === event.entry);
+        if (!entry || gone.has(event.entry)) return true;
+        // What is told before it tells the same change.
+        return !event.isSecond && (await isOfLostKey(store, workspace, { event, entry, types }));
+      };
+      return Promise.all(events.map(async (event) => sameOf(event) ?? ((await isGone(event)) ? 'gone' : undefined)));
     },
     keyOf(lane, told) {
       const known = keys.get(told) ?? makeKey(lane, told, whoIn(told));

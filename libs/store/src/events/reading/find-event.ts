@@ -129,7 +129,7 @@ async function planSearch(
   const device = await findDevice(parts.shortDeviceId);
   if (device === undefined) return undefined;
   const address = { workspace, device };
-  if (parts.kind === 'change') return planChange(store, address, parts);
+  if (parts.kind === 'change' || parts.kind === 'keyless') return planChange(store, address, parts);
   if (parts.kind === 'finished') {
     const { tag } = parseMessageId(parts.messageId)!;
     const send = await readRecord(store, address, tag);
@@ -166,13 +166,12 @@ function offsetOf({ parts }: LoggedEntry, indexIn: (part: EventPart) => number):
 async function planChange(
   store: Store,
   address: DeviceAddress,
-  { platformId, status }: EventIdParts & { kind: 'change' },
+  parts: EventIdParts & { kind: 'change' | 'keyless' },
 ): Promise<Search | undefined> {
-  const idKey = await readIdKey(store, address);
-  const place = idKey && platformIds(idKey).parse(platformId);
-  const send = place && (await readRecord(store, address, place.tag));
-  if (!place || !send) return undefined;
-  const { tag, recipient: index } = place;
+  const { status } = parts;
+  const { tag, index } = parts.kind === 'keyless' ? parts : await placeOf(store, address, parts.platformId);
+  const send = tag === undefined ? undefined : await readRecord(store, address, tag);
+  if (tag === undefined || !send) return undefined;
   const [recipient] = await readRecipients(store, address, tag, { from: index, limit: 1 });
   if (!recipient || RECIPIENT_STATUSES.indexOf(status) > RECIPIENT_STATUSES.indexOf(recipient.status)) return undefined;
   const changeIn = (part: EventPart, wanted: string) =>
@@ -183,6 +182,16 @@ async function planChange(
   if (status === recipient.status) return { ...last, offsetIn: becomes(status) };
   const endsAt = (entry: LoggedEntry) => becomes(recipient.status)(entry) !== undefined;
   return { ...last, earliestMs: send.createdAtMs, offsetIn: becomes(status), endsAt };
+}
+
+async function placeOf(
+  store: Store,
+  address: DeviceAddress,
+  platformId: string,
+): Promise<{ tag?: SendTag; index: number }> {
+  const idKey = await readIdKey(store, address);
+  const place = idKey && platformIds(idKey).parse(platformId);
+  return place ? { tag: place.tag, index: place.recipient } : { index: -1 };
 }
 
 const at = (atMs: number) => ({ earliestMs: atMs, fromMs: atMs - CLOCKS_DIFFER_MS });
