@@ -269,7 +269,7 @@ describe('the webhooks of a workspace', () => {
       parked: 0,
     });
     await create();
-    const [late, told] = [await createActive(), await createActive('other')];
+    const [late, aside] = [await createActive(), await createActive('other')];
     for (const [workspace, sinceMs] of [
       ['main', 900],
       ['other', 700],
@@ -279,7 +279,7 @@ describe('the webhooks of a workspace', () => {
     await set(await createActive(), { status: 'failing' });
     await set(await createActive(), { status: 'paused', 'lane:prompt': JSON.stringify({ cursor: '0-0' }) });
     await space.store.redis.zadd(keys().webhookParkedSince(late), 1, 'one', 2, 'two');
-    await space.store.redis.zadd(keys('other').webhookParkedSince(told), 3, 'three');
+    await space.store.redis.zadd(keys('other').webhookParkedSince(aside), 3, 'three');
     const found = await surveyWebhooks(space.store);
     expect(found).to.deep.equal({
       byStatus: { unverified: 1, active: 2, failing: 3, paused: 1, disabled: 0 },
@@ -288,8 +288,8 @@ describe('the webhooks of a workspace', () => {
     await addOptOuts(space.store, 'main', { numbers: ['447700900001'], source: 'api', atMs: Date.now() });
     const [entry] = (await space.store.redis.xrange(keys().eventLog, '-', '+'))[0]!;
     const [atMs] = entry.split('-').map(Number);
-    const place = JSON.stringify({ cursor: entry });
-    await set(late, { 'lane:prompt': place, 'lane:lists': place });
+    const told = JSON.stringify({ cursor: entry });
+    await set(late, { 'lane:prompt': told, 'lane:lists': told });
     expect(await surveyWebhooks(space.store), 'all was told').to.deep.equal(found);
     await set(late, { 'lane:lists': JSON.stringify({ cursor: '0-0' }) });
     expect(await surveyWebhooks(space.store)).to.deep.equal({ ...found, undeliveredSinceMs: atMs });

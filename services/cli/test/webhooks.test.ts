@@ -1,13 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { listAudit } from '@gateway/store/console/audit';
+import { createStore } from '@gateway/store/core/store';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { readWebhook } from '@gateway/store/webhooks/webhooks';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { runCli } from './support/run-cli.js';
@@ -123,6 +126,24 @@ describe('webhooks on the command line', () => {
     ]) {
       expect((await runCli(space, ['webhooks', ...wrong])).code, wrong.join(' ')).to.equal(1);
     }
+  });
+
+  it('are listed and deleted where they are sealed with a key that is lost', async () => {
+    const keyRings = { credentials: [], contents: [{ id: 'lost', key: randomBytes(32) }] };
+    const lost = createStore({ redis: space.store.redis, space: space.store.space, keyRings });
+    const id = await createActiveWebhook(lost, 'https://example.com/hook');
+    const find = async () =>
+      ((await cli('list')) as { webhookId: string; url: string | null }[]).find(({ webhookId }) => webhookId === id);
+    expect(await find()).to.include({ reason: 'keys_unreadable', url: null, headers: null });
+    expect((await runCli(space, ['webhooks', 'list'])).stdout).to.match(new RegExp(`${id} .*keys_unreadable`));
+    expect(await cli('show', id)).to.include({ webhookId: id, status: 'active' });
+    const { code, stderr } = await runCli(space, ['webhooks', 'trigger', 'send.finished', '--to', id]);
+    expect([code, stderr]).to.deep.equal([
+      1,
+      `error: webhook ${id} is sealed with an encryption key that is not configured here\n`,
+    ]);
+    expect(await cli('delete', id)).to.deep.equal({ deleted: id });
+    expect(await find()).to.equal(undefined);
   });
 
   /** As many, each of a recipient of its own. */

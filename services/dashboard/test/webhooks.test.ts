@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import type { WebhookPage, WebhookView } from '@gateway/contracts/console/webhook-views';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { listAudit } from '@gateway/store/console/audit';
+import { createStore } from '@gateway/store/core/store';
 import { expect } from 'chai';
 import { openStream } from './support/live-stream.js';
 import { makeWebhook } from './support/make-webhook.js';
@@ -121,6 +123,20 @@ describe('webhooks in the console', () => {
     expect([again.status, again.body.unknown]).to.deep.equal([200, ['evt_none']]);
     const [{ action, target } = {}] = await listAudit(stage.space.store);
     expect([action, target]).to.deep.equal(['webhook.replayed', id]);
+  });
+
+  it('are shown and deleted where they are sealed with a key that is lost, beside others', async () => {
+    const { store } = stage.space;
+    const keyRings = { credentials: [], contents: [{ id: 'lost', key: randomBytes(32) }] };
+    const lost = createStore({ redis: store.redis, space: store.space, keyRings });
+    const id = await makeWebhook(lost, { url: stage.url, answers: [200] });
+    const views = async () => (await viewer.get('/webhooks')).body.webhooks as WebhookView[];
+    const view = (await views()).find((each) => each.id === id)!;
+    expect(view).to.include({ status: 'active' }).and.not.have.any.keys('host', 'url', 'signature');
+    const { webhook, deliveries } = await pageOf(operator, `/webhooks/${id}`);
+    expect([webhook, deliveries]).to.deep.equal([view, []]);
+    expect((await operator.post(`/webhooks/${id}/delete`)).status).to.equal(200);
+    expect((await views()).map((each) => each.id)).to.not.include(id);
   });
 
   it('are told again what happened in a time that is chosen', async () => {

@@ -5,15 +5,15 @@ import type { WebhookAttempt, WebhookId, WebhookSettings, WebhookStatus } from '
 export interface WebhookView extends WebhookSettings {
   id: WebhookId;
   status: WebhookStatus;
-  /** Of its URL, with the port. */
-  host: string;
+  /** Of its URL, with the port; absent where that is encrypted with a key that is lost, or not configured here: then it can only be deleted. */
+  host?: string;
   /** A path may be a secret: not for viewers. */
   url?: string;
   /** Names. */
   headers: readonly string[];
   createdAtMs: number;
-  /** How its requests are signed. */
-  signature: SignatureScheme;
+  /** How its requests are signed, if that is known here. */
+  signature?: SignatureScheme;
   /** When its URL passed the test. */
   verifiedAtMs?: number;
   /** Since when each attempt failed. */

@@ -49,8 +49,8 @@ type Found = Pick<WebhookSurvey, 'failingSinceMs' | 'undeliveredSinceMs'> & {
 
 async function surveyOne(store: Store, workspace: Workspace, id: WebhookId): Promise<Found | undefined> {
   const { webhook, webhookParkedSince, eventLog } = workspaceKeys(store.space, workspace);
-  const fields = ['status', 'breaker', ...LANES.map((lane) => `lane:${lane}`)];
-  const [[status, breaker, ...lanes], aside] = await Promise.all([
+  const fields = ['status', 'breaker', 'createdAtMs', ...LANES.map((lane) => `lane:${lane}`)];
+  const [[status, breaker, createdAtMs, ...lanes], aside] = await Promise.all([
     store.redis.hmget(webhook(id), ...fields),
     store.redis.zcard(webhookParkedSince(id)),
   ]);
@@ -59,15 +59,18 @@ async function surveyOne(store: Store, workspace: Workspace, id: WebhookId): Pro
   const found = { status: status as WebhookStatus, aside };
   if (found.status === 'failing') return { ...found, ...(sinceMs !== undefined && { failingSinceMs: sinceMs }) };
   if (found.status !== 'active') return found;
-  const waiting = await Promise.all(lanes.map((lane) => oldestAfter(store, eventLog, lane)));
+  const waiting = await Promise.all(lanes.map((lane) => oldestAfter(store, eventLog, cursorOf(lane, createdAtMs))));
   const known = waiting.filter((atMs) => atMs !== undefined);
   return { ...found, ...(known.length > 0 && { undeliveredSinceMs: Math.min(...known) }) };
 }
 
+/** One that was never told anything begins where it was made: it may be that it cannot be. */
+const cursorOf = (lane: string | null | undefined, createdAtMs: string | null | undefined): string =>
+  lane ? (JSON.parse(lane) as LaneState).cursor : `${Number(createdAtMs) - 1}-0`;
+
 /** When the entry came that a lane is to be told next. */
-async function oldestAfter(store: Store, log: string, lane: string | null | undefined): Promise<number | undefined> {
-  if (!lane) return undefined;
-  const { entry } = parseCursor((JSON.parse(lane) as LaneState).cursor)!;
+async function oldestAfter(store: Store, log: string, cursor: string): Promise<number | undefined> {
+  const { entry } = parseCursor(cursor)!;
   const [next] = await store.redis.xrange(log, `(${entry}`, '+', 'COUNT', 1);
   return next && entryMs(next[0]);
 }

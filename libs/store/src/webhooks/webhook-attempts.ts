@@ -43,7 +43,7 @@ export async function recordAttempt(
   return status;
 }
 
-/** The newest first. */
+/** The newest first, without those that cannot be opened here. */
 export async function listAttempts(
   store: Store,
   workspace: Workspace,
@@ -57,8 +57,16 @@ export async function listAttempts(
   const sealed = await store.redis.hmgetBuffer(key, ...names);
   return names.flatMap((name, i) => {
     const value = sealed[i];
-    return value ? [JSON.parse(store.vault.open(value, 'webhookAttempt', `${key}/${name}`).toString())] : [];
+    return (value && openAttempt(store, `${key}/${name}`, value)) ?? [];
   });
+}
+
+function openAttempt(store: Store, place: string, sealed: Buffer): WebhookAttempt | undefined {
+  try {
+    return JSON.parse(store.vault.open(sealed, 'webhookAttempt', place).toString());
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -86,11 +94,7 @@ function mayName(
   place: string,
   { sealed, names }: { sealed: Buffer; names: ReadonlySet<string> },
 ): boolean {
-  try {
-    const { answer } = JSON.parse(store.vault.open(sealed, 'webhookAttempt', place).toString()) as WebhookAttempt;
-    const digits = answer.replaceAll(/\D/g, '');
-    return [...names].some((name) => digits.includes(name));
-  } catch {
-    return true;
-  }
+  const attempt = openAttempt(store, place, sealed);
+  const digits = attempt?.answer.replaceAll(/\D/g, '');
+  return digits === undefined || [...names].some((name) => digits.includes(name));
 }

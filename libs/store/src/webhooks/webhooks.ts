@@ -21,12 +21,16 @@ import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 import { ringEventBell } from '../events/event-bells.js';
 import { openEvents } from '../events/open-events.js';
 import { LANES } from './delivering/lanes.js';
+import { chooseParkingKey } from './delivering/parked/parking-key.js';
 
 const createStep = defineScript({
   name: 'create-webhook',
   whenFull: 'refused',
-  keys: ['webhooks', 'webhook', 'log', 'token?'],
-  args: { id: text, revision: text, most: number, settings: text, target: bytes, secrets: bytes, '...lanes': text },
+  keys: ['webhooks', 'webhook', 'log', 'parkingKey', 'token?'],
+  args: {
+    ...{ id: text, revision: text, most: number, settings: text, target: bytes, secrets: bytes },
+    ...{ made: bytes, '...lanes': text },
+  },
   reply: numeric,
 });
 const changeStep = defineScript({
@@ -68,7 +72,17 @@ export interface Webhook {
   failingSinceMs?: number;
   /** Another one after each change. */
   revision: string;
+  /** See `readParkingKey`. Sealed with `target`: who can post to it has this, too. The version before made none. */
+  parkingKey?: Buffer;
 }
+
+/** One of which it cannot be said here where it is: that is sealed with a key that is lost, or not configured here yet. */
+export interface UnreadableWebhook extends Omit<Webhook, 'target' | 'secrets' | 'parkingKey'> {
+  target?: undefined;
+  secrets?: undefined;
+}
+
+export type ListedWebhook = Webhook | UnreadableWebhook;
 
 export type NewWebhook = Pick<Webhook, 'settings' | 'target' | 'secrets'>;
 
@@ -84,24 +98,18 @@ export async function createWebhook(
   { keyId }: { keyId?: string } = {},
 ): Promise<Webhook | 'full'> {
   const id = makeWebhookId();
-  const { webhooks, webhook, token, eventLog: log } = workspaceKeys(store.space, workspace);
+  const { webhooks, webhook, eventLog: log, parkingKey, token } = workspaceKeys(store.space, workspace);
   const key = webhook(id);
   // First: from the moment of its making on nothing is missing.
   await openEvents(store, workspace, keyId === undefined ? {} : { keyId });
+  const parking = await chooseParkingKey(store, workspace);
   const created = await createStep(store, {
-    ...{
-      webhooks,
-      webhook: key,
-      log,
-      lanes: LANES,
-      id,
-      revision: makeRevision(),
-      most: WEBHOOK_LIMITS.maxPerWorkspace,
-    },
+    ...{ webhooks, webhook: key, log, id, revision: makeRevision(), most: WEBHOOK_LIMITS.maxPerWorkspace },
     token: keyId === undefined ? undefined : token(keyId),
     settings: JSON.stringify(wanted.settings),
-    target: seal(store, key, 'target', wanted.target),
+    target: seal(store, key, 'target', sealedTarget(wanted.target, parking.key)),
     secrets: seal(store, key, 'secrets', wanted.secrets),
+    ...{ parkingKey, made: parking.sealed, lanes: LANES },
   });
   if (created < 0) throw new WorkspaceGoneError();
   await store.confirmWrites(key);
@@ -110,32 +118,72 @@ export async function createWebhook(
 
 /** `undefined` when there is none. Throws `UnknownKeyError` when its key is not configured here. */
 export async function readWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<Webhook | undefined> {
+  const found = await readSealed(store, workspace, id);
+  return found && { ...found.known, ...found.open() };
+}
+
+/** The same, also where it is not known here where it is: so it can be shown, and deleted. */
+export async function findWebhook(
+  store: Store,
+  workspace: Workspace,
+  id: WebhookId,
+): Promise<ListedWebhook | undefined> {
+  const found = await readSealed(store, workspace, id);
+  if (!found) return undefined;
+  try {
+    return { ...found.known, ...found.open() };
+  } catch {
+    return found.known;
+  }
+}
+
+/** All of a workspace, the oldest first. */
+export async function listWebhooks(store: Store, workspace: Workspace): Promise<ListedWebhook[]> {
+  const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
+  const found = await Promise.all(ids.map((id) => findWebhook(store, workspace, id)));
+  return found.flatMap((each) => each ?? []).sort((one, other) => one.createdAtMs - other.createdAtMs);
+}
+
+interface SealedWebhook {
+  known: UnreadableWebhook;
+  open(): Pick<Webhook, 'target' | 'secrets' | 'parkingKey'>;
+}
+
+async function readSealed(store: Store, workspace: Workspace, id: WebhookId): Promise<SealedWebhook | undefined> {
   if (!isWebhookId(id)) return undefined;
   const key = workspaceKeys(store.space, workspace).webhook(id);
   const { status, settings, target, secrets, createdAtMs, tellsAll, verifiedAtMs, revision, breaker } =
     await store.redis.hgetallBuffer(key);
   if (!status) return undefined;
   const { sinceMs } = JSON.parse(breaker?.toString() || '{}') as Breaker;
-  return {
+  const known = {
     id,
     status: status.toString() as WebhookStatus,
     // One that was made before a setting was there has its default.
     settings: { ...DEFAULT_WEBHOOK_SETTINGS, ...JSON.parse(settings!.toString()) },
-    target: open(store, key, 'target', target!),
-    secrets: open(store, key, 'secrets', secrets!),
     createdAtMs: Number(createdAtMs),
     ...(tellsAll && { tellsAll: true }),
     ...(verifiedAtMs && { verifiedAtMs: Number(verifiedAtMs) }),
     ...(sinceMs !== undefined && { failingSinceMs: sinceMs }),
     revision: revision!.toString(),
   };
+  return {
+    known,
+    open() {
+      const { parkingKey, ...place } = open(store, key, 'target', target!) as SealedTarget;
+      const parking = parkingKey === undefined ? {} : { parkingKey: Buffer.from(parkingKey, 'base64') };
+      return { target: place, secrets: open(store, key, 'secrets', secrets!), ...parking };
+    },
+  };
 }
 
-/** All of a workspace, the oldest first. */
-export async function listWebhooks(store: Store, workspace: Workspace): Promise<Webhook[]> {
-  const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
-  const found = await Promise.all(ids.map((id) => readWebhook(store, workspace, id)));
-  return found.flatMap((each) => each ?? []).sort((one, other) => one.createdAtMs - other.createdAtMs);
+interface SealedTarget extends WebhookTarget {
+  /** In base64. */
+  parkingKey?: string;
+}
+
+function sealedTarget(target: WebhookTarget, parkingKey: Buffer | undefined): SealedTarget {
+  return { ...target, ...(parkingKey && { parkingKey: parkingKey.toString('base64') }) };
 }
 
 export interface WebhookChange {
@@ -161,14 +209,15 @@ export function changeWebhook(
 function changedFields(
   store: Store,
   key: string,
-  { settings, target, status }: Webhook,
+  { settings, target, status, parkingKey }: Webhook,
   change: WebhookChange,
 ): ScriptArgument[] {
   const wanted = { settings: { ...settings, ...change.settings }, target: { ...target, ...change.target } };
   const fields: ScriptArgument[] = [];
   if (!isDeepStrictEqual(wanted.settings, settings)) fields.push('settings', JSON.stringify(wanted.settings));
   if (isDeepStrictEqual(wanted.target, target)) return fields;
-  fields.push('target', seal(store, key, 'target', wanted.target), 'verifiedAtMs', '', 'breaker', '');
+  const place = sealedTarget(wanted.target, parkingKey);
+  fields.push('target', seal(store, key, 'target', place), 'verifiedAtMs', '', 'breaker', '');
   if (status === 'active' || status === 'failing') fields.push('status', 'unverified');
   return fields;
 }

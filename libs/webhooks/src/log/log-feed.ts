@@ -103,7 +103,7 @@ export function logFeed(
       return { to, entries: found.reduce((sum, { entries }) => sum + entries, 0) };
     },
     async read(webhook, lane, { after, to, asked = [] }) {
-      memory.parkingKey ??= await readParkingKey(store, workspace, webhook.id);
+      memory.parkingKey ??= webhook.parkingKey ?? (await readParkingKey(store, workspace, webhook.id));
       const isLatest =
         latest?.webhook === webhook && latest.lane === lane && latest.after === after && latest.to === to;
       if (latest && isLatest) {
@@ -123,7 +123,7 @@ export function logFeed(
     },
     async readAgain(webhook, events) {
       const { types, devices } = webhook.settings;
-      memory.parkingKey ??= await readParkingKey(store, workspace, webhook.id);
+      memory.parkingKey ??= webhook.parkingKey ?? (await readParkingKey(store, workspace, webhook.id));
       const ids = [...new Set(events.map(({ entry }) => entry))].sort(compareEntries);
       const entries = await readEntries(store, workspace, ids);
       const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), describe });

@@ -20,7 +20,7 @@ import { createWebhook } from '@gateway/store/webhooks/webhooks';
 import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { deliver } from '@gateway/webhooks/deliver';
-import { logFeed } from '@gateway/webhooks/log/log-feed';
+import { type FeedMemory, logFeed } from '@gateway/webhooks/log/log-feed';
 import { PostedRanges } from '@gateway/webhooks/posted-ranges';
 import { LongWays } from '@gateway/webhooks/turns/long-ways';
 import { expect } from 'chai';
@@ -138,7 +138,7 @@ export function useLoggedEndpoint() {
         ...{ connections, known: {}, memory: new ByteBudget(stage.roomBytes) },
         untilNews: () => sleep(LOOK_AGAIN_MS),
       };
-      const memory = { passed: new Map(), reads: new Map(), due: new Map() };
+      const memory: FeedMemory = { passed: new Map(), reads: new Map(), due: new Map() };
       const onGap = () => void stage.gaps.push('log_gone');
       const makeFeed = () => logFeed(space.store, 'main', { clock, onGap, memory });
       const tell = async (): Promise<string> => {
@@ -148,7 +148,7 @@ export function useLoggedEndpoint() {
           if (outcome !== 'more') return outcome;
         }
       };
-      return Object.assign(tell, { id: made.id });
+      return Object.assign(tell, { id: made.id, memory });
     },
     /** Changes of sends that were taken, by request. */
     rows: () =>

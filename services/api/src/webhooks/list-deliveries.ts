@@ -1,6 +1,6 @@
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
-import { readWebhook } from '@gateway/store/webhooks/webhooks';
+import { findWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
@@ -28,7 +28,8 @@ export const listDeliveries: Endpoint<ListQuery, Record<string, never>> = {
     operationId: 'listWebhookDeliveries',
     summary: 'List deliveries of a webhook',
     description:
-      'The latest requests to an endpoint and what it answered, the newest first. 200 of each endpoint are kept.',
+      'The latest requests to an endpoint and what it answered, the newest first. 200 of each endpoint are kept; ' +
+      'those are left out that are encrypted with a key that the gateway does not have.',
     answer: {
       status: 200,
       description: 'The newest first.',
@@ -38,7 +39,7 @@ export const listDeliveries: Endpoint<ListQuery, Record<string, never>> = {
   },
 
   async handle({ params, query, workspace }, { store }) {
-    const { id } = foundWebhook(await readWebhook(store, workspace, params.webhookId!));
+    const { id } = foundWebhook(await findWebhook(store, workspace, params.webhookId!));
     const attempts = await listAttempts(store, workspace, id, query.limit);
     return { status: 200, body: { deliveries: attempts.map(describeAttempt) } };
   },

@@ -1,5 +1,5 @@
 import { listParked as list, parseParkedPlace, sayParkedPlace } from '@gateway/store/webhooks/delivering/parked/parked';
-import { readWebhook } from '@gateway/store/webhooks/webhooks';
+import { findWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
@@ -72,7 +72,7 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
   },
 
   async handle({ params, query: { after, limit }, workspace }, { store }) {
-    const { id } = foundWebhook(await readWebhook(store, workspace, params.webhookId!));
+    const { id } = foundWebhook(await findWebhook(store, workspace, params.webhookId!));
     const page = await list(
       store,
       { workspace, id },

@@ -1,4 +1,4 @@
-import { readWebhook } from '@gateway/store/webhooks/webhooks';
+import { findWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
@@ -25,6 +25,6 @@ export const showWebhook: Endpoint<Nothing, Nothing> = {
   },
 
   async handle({ params, workspace }, { store }) {
-    return { status: 200, body: describeWebhook(foundWebhook(await readWebhook(store, workspace, params.webhookId!))) };
+    return { status: 200, body: describeWebhook(foundWebhook(await findWebhook(store, workspace, params.webhookId!))) };
   },
 };

@@ -2,7 +2,7 @@ import { secretsAt } from '@gateway/contracts/webhooks/signature';
 import { WEBHOOK_STATUSES } from '@gateway/contracts/webhooks/webhook';
 import { systemClock } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
-import type { Webhook } from '@gateway/store/webhooks/webhooks';
+import type { ListedWebhook } from '@gateway/store/webhooks/webhooks';
 import { Joi } from '../http/input/input-types.js';
 
 /** An endpoint as it is shown: without its secret, and with the names of its headers only. */
@@ -15,8 +15,19 @@ export const webhookAnswer = {
       '`unverified`: it gets nothing until its URL has answered a test with a 2xx. `failing`: the last attempt failed, and more ' +
         'follow. `disabled`: it answered 410, or failed for 72 hours. What happens meanwhile waits for 7 days.',
     ),
-  url: Joi.string().required(),
-  headers: Joi.array().items(Joi.string()).required().description('Names only.'),
+  reason: Joi.string()
+    .allow(null)
+    .required()
+    .description(
+      '`keys_unreadable`: URL, headers and secret are encrypted with a key that the gateway does not have. Nothing is posted until it has; ' +
+        'if the key is lost, delete the endpoint and make it again. It can be read and deleted; all else is answered with 503.',
+    ),
+  url: Joi.string().allow(null).required().description('`null` with `keys_unreadable`.'),
+  headers: Joi.array()
+    .items(Joi.string())
+    .allow(null)
+    .required()
+    .description('Names only. `null` with `keys_unreadable`.'),
   description: Joi.string().allow('').required(),
   types: Joi.array().items(Joi.string()).required(),
   devices: Joi.array().items(Joi.string()).allow(null).required(),
@@ -39,17 +50,21 @@ export const secretAnswer = Joi.string()
     'Verifies the requests (Standard Webhooks 1.0): shown only now. With `v1a` it is the public key (`whpk_`).',
   );
 
-export function describeWebhook({ id, status, settings, target, secrets, createdAtMs, verifiedAtMs }: Webhook) {
+export function describeWebhook(webhook: ListedWebhook) {
+  const { id, status, settings, target, secrets = [], createdAtMs, verifiedAtMs } = webhook;
   const [, replaced] = secretsAt(secrets, systemClock.nowMs());
   const time = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  const place = target
+    ? { reason: null, url: target.url, headers: Object.keys(target.headers) }
+    : { reason: 'keys_unreadable', url: null, headers: null };
   return {
-    ...{ webhookId: id, status, url: target.url, headers: Object.keys(target.headers), ...settings },
+    ...{ webhookId: id, status, ...place, ...settings },
     ...{ createdAt: time(createdAtMs), verifiedAt: time(verifiedAtMs), rotatedUntil: time(replaced?.endsAtMs) },
   };
 }
 
 /** Throws 404 when there is none. */
-export function foundWebhook(webhook: Webhook | undefined): Webhook {
+export function foundWebhook<W extends ListedWebhook>(webhook: W | undefined): W {
   if (!webhook) throw new ApiError('not_found');
   return webhook;
 }

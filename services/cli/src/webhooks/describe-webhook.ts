@@ -1,16 +1,19 @@
-import type { Webhook } from '@gateway/store/webhooks/webhooks';
+import type { ListedWebhook } from '@gateway/store/webhooks/webhooks';
 
 /** Without its secrets and the values of its headers. */
-export function describeWebhook({ id, status, target, settings, createdAtMs, verifiedAtMs }: Webhook) {
+export function describeWebhook({ id, status, target, settings, createdAtMs, verifiedAtMs }: ListedWebhook) {
+  const place = target
+    ? { url: target.url, headers: Object.keys(target.headers) }
+    : { reason: 'keys_unreadable', url: null, headers: null };
   return {
-    ...{ webhookId: id, status, url: target.url, headers: Object.keys(target.headers), ...settings },
+    ...{ webhookId: id, status, ...place, ...settings },
     createdAt: new Date(createdAtMs).toISOString(),
     verifiedAt: verifiedAtMs === undefined ? undefined : new Date(verifiedAtMs).toISOString(),
   };
 }
 
 /** Throws when there is none. */
-export function foundWebhook(id: string, webhook: Webhook | undefined): Webhook {
+export function foundWebhook<W extends ListedWebhook>(id: string, webhook: W | undefined): W {
   if (!webhook) throw noSuchWebhook(id);
   return webhook;
 }

@@ -6,7 +6,7 @@ import type { WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import { postWebhook } from '@gateway/egress/post-webhook';
 import { systemClock } from '@gateway/runtime/clock';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
-import { listWebhooks, type Webhook } from '@gateway/store/webhooks/webhooks';
+import { type ListedWebhook, listWebhooks, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { Argument, type Command } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { localEndpoint } from './local-endpoint.js';
@@ -58,10 +58,14 @@ async function findEndpoints(
   id: string | undefined,
 ): Promise<Webhook[]> {
   const all = await listWebhooks(store, workspace);
+  const isReadable = (each: ListedWebhook): each is Webhook => each.target !== undefined;
   const isReady = ({ status }: Webhook) => status === 'active' || status === 'failing';
-  if (id === undefined) return all.filter((each) => isReady(each) && each.settings.types.includes(type));
+  if (id === undefined)
+    return all.filter(isReadable).filter((each) => isReady(each) && each.settings.types.includes(type));
   const webhook = all.find((each) => each.id === id);
   if (!webhook) throw new Error(`there is no webhook ${id}`);
+  if (!isReadable(webhook))
+    throw new Error(`webhook ${id} is sealed with an encryption key that is not configured here`);
   if (!isReady(webhook)) throw new Error(`webhook ${id} is ${webhook.status}: it gets no events`);
   return [webhook];
 }

@@ -6,6 +6,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import { listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import {
   deleteWebhook,
+  findWebhook,
   listWebhooks,
   pauseWebhook,
   readWebhook,
@@ -72,14 +73,14 @@ async function list({ store, workspace, output }: CliContext): Promise<void> {
   const webhooks = await listWebhooks(store, workspace);
   const toRow = (index: number) => {
     const { id, status, target, settings, createdAtMs } = webhooks[index]!;
-    const { origin } = new URL(target.url);
-    return { id, status, server: origin, created: showTime(createdAtMs), description: settings.description };
+    const server = target ? new URL(target.url).origin : 'keys_unreadable';
+    return { id, status, server, created: showTime(createdAtMs), description: settings.description };
   };
   output.list(webhooks.map(describeWebhook), toRow, 'There are no webhooks yet. Create one: webhooks create <url>');
 }
 
 async function show(context: CliContext, id: string): Promise<void> {
-  context.output.show(describeWebhook(foundWebhook(id, await readWebhook(context.store, context.workspace, id))));
+  context.output.show(describeWebhook(foundWebhook(id, await findWebhook(context.store, context.workspace, id))));
 }
 
 async function test({ store, workspace, output, record, webhookPolicy }: CliContext, id: string): Promise<void> {
@@ -114,7 +115,7 @@ async function resume({ store, workspace, output, record }: CliContext, id: stri
 }
 
 async function deliveries({ store, workspace, output }: CliContext, id: string, limit: number): Promise<void> {
-  foundWebhook(id, await readWebhook(store, workspace, id));
+  foundWebhook(id, await findWebhook(store, workspace, id));
   const attempts = await listAttempts(store, workspace, id, limit);
   const toRow = (index: number) => {
     const { webhookId, atMs, tookMs, status, error } = attempts[index]!;

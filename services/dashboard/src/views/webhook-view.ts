@@ -6,7 +6,7 @@ import { type WebhookAttempt, type WebhookId, wasTaken } from '@gateway/contract
 import type { Store } from '@gateway/store/core/store';
 import { listParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
-import { listWebhooks, readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
+import { findWebhook, type ListedWebhook, listWebhooks } from '@gateway/store/webhooks/webhooks';
 
 export interface WebhookDeps {
   store: Store;
@@ -32,7 +32,7 @@ export async function readWebhookViews({ store, workspace, nowMs }: WebhookDeps)
 /** `null` when there is none. */
 export async function readWebhookPage(deps: WebhookDeps, id: WebhookId): Promise<WebhookPage | null> {
   const { store, workspace, nowMs } = deps;
-  const webhook = await readWebhook(store, workspace, id);
+  const webhook = await findWebhook(store, workspace, id);
   if (!webhook) return null;
   const attempts = await listAttempts(store, workspace, id, SHOWN);
   const parked = await listParked(store, { workspace, id }, { limit: SHOWN_PARKED, ofEach: 1 });
@@ -57,13 +57,14 @@ export function showPageTo(role: UserRole, page: WebhookPage): WebhookPage {
   return { ...page, webhook: showWebhookTo(role, page.webhook), deliveries };
 }
 
-function describe(webhook: Webhook, attempts: readonly WebhookAttempt[], nowMs: number): WebhookView {
+function describe(webhook: ListedWebhook, attempts: readonly WebhookAttempt[], nowMs: number): WebhookView {
   const { id, status, settings, target, secrets, createdAtMs, verifiedAtMs, failingSinceMs } = webhook;
   const lastSuccessAtMs = attempts.find(wasTaken)?.atMs;
-  const rotatedUntilMs = secretsAt(secrets, nowMs)[1]?.endsAtMs;
+  const rotatedUntilMs = secretsAt(secrets ?? [], nowMs)[1]?.endsAtMs;
   return {
-    ...{ id, status, host: new URL(target.url).host, url: target.url, headers: Object.keys(target.headers) },
-    ...{ ...settings, createdAtMs, signature: schemeOf(secrets[0]!.secret) },
+    ...{ id, status, headers: Object.keys(target?.headers ?? {}), ...settings, createdAtMs },
+    ...(target && { host: new URL(target.url).host, url: target.url }),
+    ...(secrets && { signature: schemeOf(secrets[0]!.secret) }),
     ...(verifiedAtMs !== undefined && { verifiedAtMs }),
     ...(failingSinceMs !== undefined && { failingSinceMs }),
     ...(lastSuccessAtMs !== undefined && { lastSuccessAtMs }),

@@ -29,6 +29,7 @@ export function WebhookActions({ view }: { view: WebhookView }) {
   const close = () => ask(undefined);
   if (useMe().user.role === 'viewer') return null;
   const { id, host } = view;
+  const isReadable = host !== undefined;
   const remove = async () => {
     await deleteWebhook(id);
     notifications.show({ message: t('webhooks.deleted') });
@@ -36,8 +37,8 @@ export function WebhookActions({ view }: { view: WebhookView }) {
   };
   return (
     <>
-      <PauseButton view={view} />
-      <More ask={ask} />
+      {isReadable && <PauseButton view={view} />}
+      <More ask={ask} isReadable={isReadable} />
       <FormDialog title={t('webhooks.edit')} size="lg" opened={asked === 'edit'} onClose={close}>
         <WebhookForm
           view={view}
@@ -74,7 +75,7 @@ export function WebhookActions({ view }: { view: WebhookView }) {
       <ConfirmDialog
         opened={asked === 'delete'}
         onClose={close}
-        title={t('webhooks.deleteTitle', { host })}
+        title={t('webhooks.deleteTitle', { host: host ?? id })}
         about={t('webhooks.deleteAbout')}
         deed={t('webhooks.delete')}
         onConfirm={remove}
@@ -98,7 +99,8 @@ function PauseButton({ view: { id, status } }: { view: WebhookView }) {
   );
 }
 
-function More({ ask }: { ask: (what: Asked) => void }) {
+/** One that is not readable can only be deleted. */
+function More({ ask, isReadable }: { ask: (what: Asked) => void; isReadable: boolean }) {
   const { t } = useTranslation();
   return (
     <ActionMenu
@@ -107,15 +109,19 @@ function More({ ask }: { ask: (what: Asked) => void }) {
       button={{ variant: 'default', size: 36 }}
       width={220}
     >
-      <Menu.Item leftSection={<Pencil size={16} />} onClick={() => ask('edit')}>
-        {t('webhooks.edit')}
-      </Menu.Item>
-      <Menu.Item leftSection={<Repeat size={16} />} onClick={() => ask('replay')}>
-        {t('webhooks.replay.title')}
-      </Menu.Item>
-      <Menu.Item leftSection={<KeyRound size={16} />} onClick={() => ask('rotate')}>
-        {t('webhooks.rotate')}
-      </Menu.Item>
+      {isReadable && (
+        <>
+          <Menu.Item leftSection={<Pencil size={16} />} onClick={() => ask('edit')}>
+            {t('webhooks.edit')}
+          </Menu.Item>
+          <Menu.Item leftSection={<Repeat size={16} />} onClick={() => ask('replay')}>
+            {t('webhooks.replay.title')}
+          </Menu.Item>
+          <Menu.Item leftSection={<KeyRound size={16} />} onClick={() => ask('rotate')}>
+            {t('webhooks.rotate')}
+          </Menu.Item>
+        </>
+      )}
       <Menu.Item leftSection={<Trash2 size={16} />} onClick={() => ask('delete')}>
         {t('webhooks.delete')}
       </Menu.Item>

@@ -10,7 +10,7 @@ import { WebhookState } from '../webhooks/webhook-state.js';
 /** The state as a sentence, and what is known beside it. */
 export function WebhookFacts({ view }: { view: WebhookView }) {
   const { t } = useTranslation();
-  const { id, status, url, devices, content, numbers, headers, createdAtMs } = view;
+  const { id, status, host, url, devices, content, numbers, headers, createdAtMs } = view;
   const { lastSuccessAtMs, rotatedUntilMs, signature, order, gatherSeconds, concurrency } = view;
   return (
     <Panel>
@@ -20,7 +20,7 @@ export function WebhookFacts({ view }: { view: WebhookView }) {
             <WebhookState view={view} />
           </Title>
           <Text size="sm" c="dimmed">
-            {t(`webhooks.sentences.${status}`)}
+            {t(`webhooks.sentences.${host === undefined ? 'unreadable' : status}`)}
           </Text>
         </Stack>
         <Facts>
@@ -37,7 +37,7 @@ export function WebhookFacts({ view }: { view: WebhookView }) {
           </Fact>
           <Fact name={t('webhooks.new.content')}>{t(`webhooks.content.${content}`)}</Fact>
           <Fact name={t('webhooks.new.numbers')}>{t(`webhooks.numbers.${numbers}`)}</Fact>
-          <Fact name={t('webhooks.manners.signature')}>{t(`webhooks.signatures.${signature}`)}</Fact>
+          {signature && <Fact name={t('webhooks.manners.signature')}>{t(`webhooks.signatures.${signature}`)}</Fact>}
           <Fact name={t('webhooks.manners.refused')}>{t(`webhooks.orders.${order}`)}</Fact>
           <Fact name={t('webhooks.manners.gathered')}>{t('webhooks.seconds', { count: gatherSeconds })}</Fact>
           <Fact name={t('webhooks.manners.concurrency')}>{sayNumber(concurrency)}</Fact>

@@ -53,7 +53,7 @@ function Parts({ known: { webhook, deliveries, parked } }: { known: Known }) {
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <WebhookFacts view={webhook} />
         <Stack gap="lg">
-          {mayTest && <TestButton id={webhook.id} />}
+          {mayTest && webhook.host !== undefined && <TestButton id={webhook.id} />}
           <Types types={webhook.types} />
         </Stack>
       </SimpleGrid>

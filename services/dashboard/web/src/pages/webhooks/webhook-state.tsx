@@ -9,8 +9,9 @@ const TONES = {
 } as const satisfies Record<WebhookView['status'], Tone>;
 
 /** A word, and since when, or until when, where that matters. */
-export function WebhookState({ view: { status, failingSinceMs } }: { view: WebhookView }) {
+export function WebhookState({ view: { status, failingSinceMs, host } }: { view: WebhookView }) {
   const { t } = useTranslation();
+  if (host === undefined) return <StateMark tone="bad">{t('webhooks.states.unreadable')}</StateMark>;
   return (
     <>
       <StateMark tone={TONES[status]}>{t(`webhooks.states.${status}`)}</StateMark>

@@ -34,7 +34,7 @@ function Row({ view }: { view: WebhookView }) {
           renderRoot={(props) => <Link {...props} to="/settings/webhooks/$webhook" params={{ webhook: id }} />}
         >
           <span className="ltr" style={{ overflowWrap: 'anywhere' }}>
-            {host}
+            {host ?? id}
           </span>
         </Anchor>
         {description && (
