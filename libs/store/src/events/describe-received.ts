@@ -5,7 +5,7 @@ import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Store } from '../core/store.js';
 import { isLostForRoom, type ReceivedMessage, readInbound } from '../inbound/received-messages.js';
-import { isToldWithoutKey } from './key-patience.js';
+import { isToldWithoutKey } from './reading/key-patience.js';
 
 export interface DescribedMessage {
   data: Record<string, unknown>;

@@ -8,7 +8,7 @@ import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import type { Store } from '../core/store.js';
 import { readIdKey } from '../devices/devices.js';
 import { readBeginning, readPlaces, type SendRecord } from '../sends/read-send.js';
-import { isToldWithoutKey } from './key-patience.js';
+import { isToldWithoutKey } from './reading/key-patience.js';
 
 /** Recipients that are looked up together, 24 kB: what a send of a usual length has to tell takes one command. */
 const BLOCK = 1_024;

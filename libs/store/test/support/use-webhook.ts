@@ -1,3 +1,4 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
 import { claimDelivery, settleDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
@@ -15,6 +16,8 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   if (made === 'full') throw new Error('full');
   await fill();
   const { revision } = made;
+  // As for one that the version before has made.
+  await store.redis.del(workspaceKeys(store.space, 'main').parkingKey);
   const parkingKey = await readParkingKey(store, 'main', made.id);
   expect(await readParkingKey(store, 'main', made.id)).to.deep.equal(parkingKey);
   const attempt = { webhookId: 'evt_1', atMs: Date.now(), tookMs: 1, status: 200, error: null, answer: '' };

@@ -1,5 +1,5 @@
 import { systemClock } from '@gateway/runtime/clock';
-import { UnknownKeyError } from '../core/vault.js';
+import { UnknownKeyError } from '../../core/vault.js';
 
 /** A process that is older than a new key is replaced within it. */
 const KEY_PATIENCE_MS = 3_600_000;
