@@ -162,7 +162,7 @@ async function readSealed(store: Store, workspace: Workspace, id: WebhookId): Pr
     // One that was made before a setting was there has its default.
     settings: { ...DEFAULT_WEBHOOK_SETTINGS, ...JSON.parse(settings!.toString()) },
     createdAtMs: Number(createdAtMs),
-    ...(tellsAll && { tellsAll: true }),
+    ...(tellsAll && { tellsAll: true as const }),
     ...(verifiedAtMs && { verifiedAtMs: Number(verifiedAtMs) }),
     ...(sinceMs !== undefined && { failingSinceMs: sinceMs }),
     revision: revision!.toString(),
