@@ -55,6 +55,9 @@ describe('a webhook that is sealed with a key that is lost', () => {
     const [entry] = (await space.store.redis.xrange(keys().eventLog, '-', '+'))[0]!;
     const { undeliveredSinceMs } = await surveyWebhooks(space.store);
     expect(undeliveredSinceMs).to.equal(Number(entry.split('-')[0]));
+    // The version before wrote no place in the log for one that was never told anything.
+    await space.store.redis.hdel(keys().webhook(id), 'lane:prompt', 'lane:lists');
+    expect(await surveyWebhooks(space.store)).to.deep.include({ undeliveredSinceMs });
     await space.store.redis.hset(keys().webhook(id), 'createdAtMs', Date.now() + DAY_MS);
     expect(await surveyWebhooks(space.store)).to.not.have.property('undeliveredSinceMs');
   });

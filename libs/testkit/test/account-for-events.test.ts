@@ -81,6 +81,20 @@ describe('the account of what a chaos run told', () => {
     expect(wrongIn(turned)).to.include({ disordered: 1 });
   });
 
+  it('takes a delivery that overrides the end of the time for what it is, and not the other way round', () => {
+    const recipients = new Map([['m 0', { to: '1', status: 'delivered', error: null }]]);
+    const told = (...statuses: string[]) =>
+      accountForEvents(
+        { recipients, finished: new Set(), written: [] },
+        statuses.map((status) => event(`message.${status}`, row('m', 0, '1', status))),
+      );
+    expect(told('expired', 'delivered')).to.deep.equal({ ...right, told: 2 });
+    expect(told('delivered', 'expired')).to.include({ disordered: 1, lost: 1 });
+    const expired = { ...toBeTold, recipients: new Map([['m 0', { to: '1', status: 'expired', error: null }]]) };
+    const sentAfterwards = accountForEvents(expired, [event('message.sent', sent)]);
+    expect(sentAfterwards).to.include({ invented: 1 });
+  });
+
   it('takes what an operator wants told once more for no repeat', () => {
     const twice = [...story, story[3]!];
     expect(accountForEvents({ ...toBeTold, replayed: new Set([read.id]) }, twice)).to.deep.equal(right);

@@ -58,7 +58,11 @@ export const recipientKey = (messageId: string, index: number) => `${messageId} 
 export const changeKey = ({ messageId, index, status }: Pick<ChangeData, 'messageId' | 'index' | 'status'>) =>
   `${recipientKey(messageId, index)} ${status}`;
 
-const RANKS: readonly string[] = RECIPIENT_STATUSES;
+/** In the order in which one may follow another: who has expired may have it all the same, as a receipt says. */
+const RANKS: readonly string[] = [
+  'expired',
+  ...RECIPIENT_STATUSES.filter((status) => status !== 'expired' && status !== 'queued'),
+];
 
 /**
  * Compares what one consumer was told, in its order, with what there was to tell.
