@@ -13,15 +13,16 @@ export interface TlsRedis {
   certificateFile: string;
   clusterUrl: string;
   sentinelUrl: string;
-  node: RedisProcess;
+  nodes: RedisProcess[];
   master: RedisProcess;
   sentinel: RedisProcess;
   stop(): Promise<void>;
 }
 
 const SLOTS = 16_384;
+const NODES = 3;
 
-/** A Cluster of one node, and a master with one Sentinel. */
+/** A Cluster of three nodes, and a master with one Sentinel. */
 export async function startTlsRedis(): Promise<TlsRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'));
   const { key, cert } = await makeTlsIdentity('localhost', { alone: true });
@@ -29,32 +30,49 @@ export async function startTlsRedis(): Promise<TlsRedis> {
   const keyFile = join(folder, 'key.pem');
   writeFileSync(certificateFile, cert);
   writeFileSync(keyFile, key);
-  const [nodePort, busPort, masterPort, sentinelPort] = await Promise.all([1, 2, 3, 4].map(findSteadyPort));
+  const [masterPort, sentinelPort] = await Promise.all([1, 2].map(findSteadyPort));
   const options = (port: number) => [
     ...[`tls-port ${port}`, `tls-cert-file ${certificateFile}`, `tls-key-file ${keyFile}`],
     ...[`tls-ca-cert-file ${certificateFile}`, 'tls-auth-clients no'],
   ];
   const asArguments = (lines: string[]) => lines.flatMap((line) => `--${line}`.split(' '));
-  const node = await RedisProcess.start({
-    settings: asArguments([
-      ...[...options(nodePort!), 'cluster-enabled yes', 'tls-cluster yes', `cluster-port ${busPort}`],
-      ...['cluster-announce-hostname localhost', 'cluster-preferred-endpoint-type hostname'],
-    ]),
-  });
+  const startNode = async () => {
+    const [port, busPort] = (await Promise.all([1, 2].map(findSteadyPort))) as [number, number];
+    const node = await RedisProcess.start({
+      settings: asArguments([
+        ...[...options(port), 'cluster-enabled yes', 'tls-cluster yes', `cluster-port ${busPort}`],
+        ...['cluster-announce-hostname localhost', 'cluster-preferred-endpoint-type hostname'],
+      ]),
+    });
+    return { node, port, busPort };
+  };
+  const cluster = await Promise.all(Array.from({ length: NODES }, startNode));
   const master = await RedisProcess.start({ settings: asArguments(options(masterPort!)) });
   const names = ['sentinel resolve-hostnames yes', 'sentinel announce-hostnames yes'];
   const watch = `sentinel monitor gateway localhost ${masterPort} 1`;
   const sentinelSettings = [...options(sentinelPort!), 'tls-replication yes', ...names, watch, ''].join('\n');
   const sentinel = await RedisProcess.start({ sentinel: sentinelSettings });
   const surely = (work: () => Promise<unknown>) => eventually(work, { everyMs: 50 });
-  await surely(() => askServer(node.url, 'CLUSTER', 'ADDSLOTSRANGE', 0, SLOTS - 1));
+  const [first] = cluster as [(typeof cluster)[number]];
+  for (const [i, { node, port, busPort }] of cluster.entries()) {
+    const [begin, end] = [i, i + 1].map((at) => Math.floor((SLOTS * at) / NODES)) as [number, number];
+    await surely(() => askServer(node.url, 'CLUSTER', 'ADDSLOTSRANGE', begin, end - 1));
+    if (node !== first.node)
+      await surely(() => askServer(first.node.url, 'CLUSTER', 'MEET', '127.0.0.1', port, busPort));
+  }
+  const isWhole = async ({ node }: (typeof cluster)[number]) =>
+    /cluster_state:ok.*cluster_known_nodes:3/s.test(String(await askServer(node.url, 'CLUSTER', 'INFO')));
+  await eventually(async () => (await Promise.all(cluster.map(isWhole))).every(Boolean), {
+    ...{ everyMs: 50, what: 'the nodes know each other' },
+  });
   for (const { url } of [master, sentinel]) await surely(() => askServer(url, 'PING'));
   return {
-    ...{ certificateFile, node, master, sentinel },
-    clusterUrl: `rediss+cluster://localhost:${nodePort}`,
+    ...{ certificateFile, nodes: cluster.map(({ node }) => node), master, sentinel },
+    // One of them: the others are learned.
+    clusterUrl: `rediss+cluster://localhost:${first.port}`,
     sentinelUrl: `rediss+sentinel://localhost:${sentinelPort}/gateway`,
     stop: async () => {
-      await Promise.all([node, master, sentinel].map((each) => each.stop()));
+      await Promise.all([...cluster.map(({ node }) => node), master, sentinel].map((each) => each.stop()));
       rmSync(folder, { recursive: true, force: true });
     },
   };
