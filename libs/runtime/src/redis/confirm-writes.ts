@@ -224,7 +224,8 @@ class ReplicaWatch {
 /** Of the answer to `INFO replication`: replicas by address, those that follow, and say so. */
 function readReplication(info: string): { id: string; present: string[] } {
   const id = readHistoryId(info) ?? '';
-  const replicas = info.matchAll(/^slave\d+:ip=([^,]+),port=(\d+),state=online,.*?\blag=(\d+)/gm);
+  const replicas = info.matchAll(/^slave\d+:ip=([^,]+),port=(\d+),state=online,.*?\blag=(-?\d+)/gm);
+  // -1 where one has said so in a second that the master's own clock has not begun yet.
   const present = [...replicas].filter(([, , , lag]) => Number(lag) <= MOST_LAG_S);
   return { id, present: present.map(([, host, port]) => `${host}:${port}`) };
 }
