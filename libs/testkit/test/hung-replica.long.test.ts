@@ -64,6 +64,33 @@ describe('a promise while the replica hangs that operators put in place of the m
   });
 });
 
+describe('a promise while one of two replicas hangs', () => {
+  it('is not given for a while once that is known, as it may be the next master, and is on the word of the other one then', async () => {
+    const { servers, stop } = await startRedisSentinels({ sentinels: 0 });
+    const [master, hung] = servers as [RedisProcess, RedisProcess];
+    const redis = new Redis(master.url);
+    const confirming = confirmByReplicas(redis, 1);
+    const isGiven = () =>
+      confirming.confirm(redis, 'gw:{#0}:key').then(
+        () => true,
+        () => false,
+      );
+    try {
+      await eventually(async () => /connected_slaves:2/.test(await redis.info('replication')), WITHIN);
+      await eventually(isGiven, WITHIN);
+      hung.freeze();
+      await eventually(async () => !(await isGiven()), WITHIN);
+      await eventually(isGiven, WITHIN);
+      expect(await redis.info('replication'), 'its connection lasts').to.match(/connected_slaves:2/);
+    } finally {
+      confirming.stop();
+      redis.disconnect();
+      hung.thaw();
+      await stop();
+    }
+  });
+});
+
 /** As the Sentinel knows them that is asked for failovers. */
 async function tellReplicas({ sentinels }: RedisSentinels): Promise<Record<string, string>[]> {
   const replicas = (await askServer(sentinels[0]!.url, 'SENTINEL', 'REPLICAS', 'gateway')) as string[][];
