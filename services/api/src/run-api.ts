@@ -56,7 +56,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
   const previews = new Previews({ ...previewMetrics(metrics), bounds: previewBounds(availableBytes()) });
   lifecycle.add('previews', () => previews.close());
   const headroom = new RedisHeadroom(
-    (known) => readCapacity(store, known),
+    (known, inUse) => readCapacity(store, known, inUse),
     systemClock,
     (use) => takeBacklog(store, use),
   );

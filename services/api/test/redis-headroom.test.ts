@@ -102,16 +102,24 @@ describe('room in Redis', () => {
   });
 
   it('is bounded for a workspace that no answer names, as its list was away: it is asked about by its name', async () => {
-    const asked: (readonly string[] | undefined)[] = [];
-    const read = async (known?: Capacity) => {
-      const workspaces = known?.workspaces ?? ['default'];
-      asked.push(workspaces);
+    const asked: (readonly string[])[] = [];
+    const read = async (_: Capacity | undefined, inUse: readonly string[]) => {
+      asked.push(inUse);
+      const workspaces = ['default', ...inUse];
       return { ...memory(0, 0), workspaces, backlogLimits: new Map(workspaces.map((name) => [name, 20])) };
     };
-    const headroom = new RedisHeadroom(read, fakeClock());
-    const taken = await Promise.all([take(headroom, 15), take(headroom, 10)]);
-    expect(taken).to.deep.equal([true, false]);
-    expect(asked.slice(0, 2)).to.deep.equal([['default'], ['default', 'main']]);
+    const clock = fakeClock();
+    const headroom = new RedisHeadroom(read, clock);
+    await headroom.hasRoom('list');
+    expect(await Promise.all([take(headroom, 15), take(headroom, 1), take(headroom, 10)])).to.deep.equal([
+      ...[true, true],
+      false,
+    ]);
+    expect(asked.slice(0, 2), 'once').to.deep.equal([[], ['main']]);
+    const before = asked.length;
+    clock.ms = 2_000;
+    await take(headroom, 1);
+    expect(asked.slice(before), 'at once, from then on').to.deep.equal([['main']]);
   });
 
   it('is there for small sends while lists wait for all of theirs, but not when that is used', async () => {

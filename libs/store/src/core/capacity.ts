@@ -34,11 +34,16 @@ type Memory = Pick<Room, 'usedBytes' | 'limitBytes'>;
 /**
  * Safe to repeat; costs two commands for each shard and for each workspace, however many devices there are. Throws when no node answers.
  * @param known the answer before: of workspaces whose node is away, and of their list, it holds on.
+ * @param inUse workspaces that are asked about also where the list does not have them.
  */
-export async function readCapacity(store: Store, known?: Capacity): Promise<Capacity> {
+export async function readCapacity(
+  store: Store,
+  known?: Capacity,
+  inUse: readonly Workspace[] = [],
+): Promise<Capacity> {
   const nodes = await readNodes(store);
   const fullest = fullestOf(nodes);
-  const { workspaces, fileBytes, backlogLimits } = await readWorkspaces(store, known);
+  const { workspaces, fileBytes, backlogLimits } = await readWorkspaces(store, { known, inUse });
   const isLimited = backlogLimits.size > 0 || [...nodes.values()].some((memory) => memory && memory.limitBytes > 0);
   const counts = isLimited ? await countQueued(store) : [];
   const capacity = { ...fullest, workspaces, fileBytes, backlogLimits, queuedMessages: sumOf(counts) };
@@ -109,11 +114,15 @@ async function countInShard(store: Store, shard: number): Promise<ReadonlyMap<Wo
   return sumOf(devices.map(({ workspace }, i) => new Map([[workspace, toCount(backlogs[i])]])));
 }
 
-async function readWorkspaces(store: Store, known: Capacity | undefined) {
-  const workspaces = await listWorkspaces(store).then(
+async function readWorkspaces(
+  store: Store,
+  { known, inUse }: { known: Capacity | undefined; inUse: readonly Workspace[] },
+) {
+  const listed = await listWorkspaces(store).then(
     (entries) => entries.map(({ name }) => name),
     () => known?.workspaces ?? [DEFAULT_WORKSPACE],
   );
+  const workspaces = [...new Set([...listed, ...inUse])];
   const files = await answersOf(
     workspaces.map((name) => readNumber(store, workspaceKeys(store.space, name).blobBytes)),
   );

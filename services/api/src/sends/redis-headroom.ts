@@ -53,13 +53,17 @@ export function roomUseOf(recipients: number): RoomUse {
  * in between is counted at once.
  */
 export class RedisHeadroom {
-  readonly #read: (known?: Capacity) => Promise<Capacity>;
+  readonly #read: (known: Capacity | undefined, inUse: readonly Workspace[]) => Promise<Capacity>;
   readonly #clock: Clock;
   readonly #takeBacklog: (use: BacklogUse) => Promise<boolean>;
   #asked: Promise<Capacity> | undefined;
   #askedAtMs = 0;
   /** A second answer, before its time, for a workspace. */
   readonly #again = new Map<Workspace, Promise<Capacity>>();
+  /** The same for a workspace that the answer did not name. */
+  readonly #byName = new Map<Workspace, Promise<Capacity>>();
+  /** Workspaces that have asked since Redis was. */
+  readonly #inUse = new Set<Workspace>();
   #known: Capacity | undefined;
   /** Of which moment, by the clock of all processes. */
   #knownAtMs = 0;
@@ -69,11 +73,11 @@ export class RedisHeadroom {
   readonly #unseenInAll = new Shares();
 
   /**
-   * @param read is given its last answer: what lies on a node that is away is as it was.
+   * @param read is given its last answer: what lies on a node that is away is as it was; and the workspaces that have asked since.
    * @param takeBacklog counts what all processes take in a workspace that has a limit. Default: this is the only one.
    */
   constructor(
-    read: (known?: Capacity) => Promise<Capacity>,
+    read: (known: Capacity | undefined, inUse: readonly Workspace[]) => Promise<Capacity>,
     clock: Clock,
     takeBacklog: (use: BacklogUse) => Promise<boolean> = async () => true,
   ) {
@@ -168,7 +172,7 @@ export class RedisHeadroom {
    * What others wrote while this one asked counts twice: it asks once more before it refuses, when its own is written, too. What waits for
    * that is not counted: there may be room for less.
    */
-  #askAgain(workspace: Workspace): Promise<Capacity> {
+  #askAgain(workspace: Workspace): Promise<unknown> {
     const asked = this.#again.get(workspace) ?? this.#askWhenWritten(workspace);
     this.#again.set(workspace, asked);
     return asked;
@@ -224,17 +228,14 @@ export class RedisHeadroom {
     taken.over.resolve();
   }
 
-  /**
-   * Its limit is among what Redis said. A workspace that is new, or whose list lies on a node that is away since this process began, is not:
-   * that of its token is asked about by name.
-   */
+  /** With the limit of this workspace: one that is new, or whose list lies on a node that is away since this process began, is asked about by name. */
   async #capacityWith(workspace: Workspace): Promise<Capacity> {
+    this.#inUse.add(workspace);
     const capacity = await this.#capacity();
-    const { workspaces } = capacity;
-    if (!workspaces || workspaces.includes(workspace)) return capacity;
-    const known = this.#known ?? capacity;
-    this.#known = { ...known, workspaces: [...new Set([...workspaces, ...(known.workspaces ?? []), workspace])] };
-    return this.#askAgain(workspace);
+    if (!capacity.workspaces || capacity.workspaces.includes(workspace)) return capacity;
+    const asked = this.#byName.get(workspace) ?? this.#ask();
+    this.#byName.set(workspace, asked);
+    return asked;
   }
 
   #capacity(): Promise<Capacity> {
@@ -242,13 +243,16 @@ export class RedisHeadroom {
     if (this.#asked && nowMs - this.#askedAtMs < FRESH_MS) return this.#asked;
     this.#askedAtMs = nowMs;
     this.#again.clear();
-    return this.#ask();
+    this.#byName.clear();
+    const asked = this.#ask();
+    this.#inUse.clear();
+    return asked;
   }
 
   #ask(): Promise<Capacity> {
     const written = [...this.#taken].filter(({ isWritten }) => isWritten);
     const askedAtMs = this.#clock.nowMs();
-    const asked = this.#read(this.#known);
+    const asked = this.#read(this.#known, [...this.#inUse]);
     this.#asked = asked;
     asked.then(
       (known) => {

@@ -126,7 +126,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       headroom:
         options.headroom ??
         new RedisHeadroom(
-          () => readCapacity(store),
+          (known, inUse) => readCapacity(store, known, inUse),
           systemClock,
           (use) => takeBacklog(store, use),
         ),
