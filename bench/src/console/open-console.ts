@@ -1,4 +1,5 @@
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { ServiceProcess } from '@gateway/testkit/processes/service-process';
 import { profileSettings } from '../config.js';
@@ -24,6 +25,7 @@ export async function openConsole(
   { lifecycle }: BenchContext,
   { space, simulator, gateway }: Stage,
 ): Promise<OpenConsole> {
+  await createWorkspace(space.store, 'main');
   const console = await ServiceProcess.start('dashboard', {
     ...space.keySettings,
     ...profileSettings(),

@@ -83,8 +83,12 @@ export function consoleKeys({ prefix }: KeySpace) {
     sessionsOf: (name: string) => `${base}:sessions-of:${name}`,
     /** STRING with a TTL: whom a one-time link signs in, by the SHA-256 of its secret. */
     oneTimeLink: (digest: string) => `${base}:one-time-link:${digest}`,
-    /** STREAM: who changed what; trimmed by age. */
+    /** STREAM: what users and operators changed; trimmed by age. */
     audit: `${base}:audit`,
+    /** STREAM: what programs changed, by their tokens; trimmed by age, and for each of them. */
+    auditOfPrograms: `${base}:audit-of-programs`,
+    /** LIST with a TTL: the lines of one token in that stream, oldest first. */
+    auditLines: (keyId: string) => `${base}:audit-lines:${keyId}`,
     /** Counter keys of rate limits start with this. */
     rateLimits: `${base}:limit:`,
   };
@@ -126,6 +130,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     blobBytes: `${base}:blob-bytes`,
     /** SET with a TTL: the sends that need a blob, each under its own name. */
     blobHolders: (hash: string) => `${base}:blob-holders:${hash}`,
+    /** ZSET with a TTL: those of them that have not been promised to anyone yet -> until when they may be, in ms. */
+    blobReserved: (hash: string) => `${base}:blob-reserved:${hash}`,
     /** HASH device -> bytes of what people wrote to it, and the hour of that (since 1970): `bytes/hour`. */
     receivedBytes: `${base}:received-bytes`,
     /** STREAM: its events (events/entry.ts), in the order in which they are told; only while someone wants them. */

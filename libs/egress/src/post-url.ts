@@ -19,8 +19,8 @@ export interface PostRequest {
 
 export interface PostAnswer {
   status: number;
-  /** As the header says it. */
-  retryAfter: string | undefined;
+  /** As the header says it; several where it came more than once. */
+  retryAfter: string | string[] | undefined;
   /** The first bytes of its body, as they came. */
   excerpt: Buffer;
 }
@@ -127,11 +127,7 @@ async function postOn(
   const response = await client.request({ path, ...limits, method: 'POST', headers: { ...headers, ...HEADERS }, body });
   const { 'retry-after': retryAfter, 'content-encoding': encoding = 'identity' } = response.headers;
   const { excerpt, isWhole } = await readExcerpt(response.body);
-  const answer = {
-    status: response.statusCode,
-    retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-    excerpt,
-  };
+  const answer = { status: response.statusCode, retryAfter, excerpt };
   return { answer, isPlain: isWhole && encoding === 'identity' && !hasForbiddenBody(response) };
 }
 

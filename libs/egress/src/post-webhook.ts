@@ -58,9 +58,11 @@ function publicReason({ reason }: EgressError, url: string): string {
   return isOfAddress || reason === 'scheme' || reason === 'port' ? 'not_allowed' : reason;
 }
 
-/** Seconds, or a date (RFC 9110, 10.2.3). */
-function readRetryAfter(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined) return undefined;
-  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+/** Seconds, or a date (RFC 9110, 10.2.3). A server and the proxy in front of it may both ask: the longer wait counts. */
+function readRetryAfter(given: string | string[] | undefined, nowMs: number): number | undefined {
+  const waits = [given ?? []]
+    .flat()
+    .map((value) => (/^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs));
+  const known = waits.filter((ms) => !Number.isNaN(ms));
+  return known.length > 0 ? Math.max(0, ...known) : undefined;
 }

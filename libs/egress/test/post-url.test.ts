@@ -52,6 +52,26 @@ describe('what is posted to a URL of a stranger', () => {
       (thrown: unknown) => (thrown instanceof EgressError ? thrown.reason : thrown),
     );
 
+  it('asks for a server by its name without the dot at its end', async () => {
+    const asked: (string | false | null)[] = [];
+    const secure = createTlsServer(await makeTlsIdentity('localhost'), (socket) => {
+      asked.push(socket.servername);
+      socket.on('error', () => {}).once('data', () => socket.end('HTTP/1.1 204 None\r\nConnection: close\r\n\r\n'));
+    });
+    await once(secure.listen(0, '127.0.0.1'), 'listening');
+    const policy: FetchPolicy = {
+      anyCertificate: true,
+      addresses: { allowed: parseNetworks('127.0.0.1/32,::1/128') },
+    };
+    const to = (name: string) => post(`https://${name}:${(secure.address() as AddressInfo).port}/`, { policy });
+    try {
+      for (const name of ['localhost', 'localhost.']) expect(await to(name)).to.have.property('status', 204);
+    } finally {
+      secure.close();
+    }
+    expect(asked).to.deep.equal(['localhost', 'localhost']);
+  });
+
   it('comes as it is, and the answer is its status with the first bytes of its body', async () => {
     let received = '';
     answer = (socket, request) => {

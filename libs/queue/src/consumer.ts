@@ -4,7 +4,7 @@ import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { NOTE_EVERY_MS, noteQueue, removeSilentQueues } from './queues.js';
+import { NOTE_EVERY_MS, noteQueue, removeSilentQueues, resumeQueue } from './queues.js';
 
 /** One handler per job of the catalogue: a missing one does not compile. */
 export type JobHandlers = { [Name in JobName]: (payload: JobPayloads[Name]) => Promise<void> };
@@ -23,6 +23,8 @@ export interface ConsumerOptions {
   /** Jobs that are handled at a time. */
   concurrency: number;
   logger: Logger;
+  /** How often it looks after queues, from its start on. Default: once a minute. */
+  tidyEveryMs?: number;
 }
 
 /** After a SIGKILL nothing waits for a job: it was for this process, and its queue is removed. */
@@ -50,18 +52,27 @@ export function createConsumer(options: ConsumerOptions): Consumer {
   worker.on('failed', (job, error) => {
     logger.error('job failed', { jobId: job?.id, requestId: job?.data?.requestId, error });
   });
-  const tidy = () =>
-    noteQueue(options, processId)
-      .then(() => removeSilentQueues(options))
-      .catch((thrown: unknown) => logger.warn('queues not looked after', { error: toError(thrown) }));
-  void tidy();
-  const timer = setInterval(tidy, NOTE_EVERY_MS);
+  const tidy = () => tidyQueues(options);
+  tidy();
+  const timer = setInterval(tidy, options.tidyEveryMs ?? NOTE_EVERY_MS);
   return {
     close: () => {
       clearInterval(timer);
       return worker.close();
     },
   };
+}
+
+/** Each by itself: on a Cluster the list of queues and the queue of this process lie on nodes of their own, which may be away. */
+function tidyQueues(options: ConsumerOptions): void {
+  const { processId, logger } = options;
+  const warn = (thrown: unknown) => logger.warn('queues not looked after', { error: toError(thrown) });
+  noteQueue(options, processId)
+    .then(() => removeSilentQueues(options))
+    .catch(warn);
+  resumeQueue(options, processId)
+    .then((wasPaused) => wasPaused && logger.warn('the queue of this process was paused: it goes on', { processId }))
+    .catch(warn);
 }
 
 /** Payloads are validated again: old ones, and ones that others wrote, are expected. */

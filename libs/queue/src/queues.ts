@@ -31,14 +31,37 @@ export async function removeSilentQueues(deps: QueuesDeps): Promise<void> {
   for (const removal of removals) if (removal.status === 'rejected') throw removal.reason;
 }
 
-async function removeQueue({ connection, space }: QueuesDeps, processId: string): Promise<void> {
-  const queue = new Queue(queueName(processId), { connection, prefix: queuePrefix(space), skipMetasUpdate: true });
-  queue.on('error', () => {});
-  try {
+/**
+ * The queue of this process is not paused; answers whether it was. Its jobs are wake-ups, and only one who does not know that pauses
+ * them. A removal that breaks off leaves the queue paused, too: so does `obliterate` of BullMQ where a job is under way.
+ */
+export async function resumeQueue(deps: QueuesDeps, processId: string): Promise<boolean> {
+  return useQueue(deps, processId, async (queue) => {
+    const wasPaused = await queue.isPaused();
+    if (wasPaused) await queue.resume();
+    return wasPaused;
+  });
+}
+
+async function removeQueue(deps: QueuesDeps, processId: string): Promise<void> {
+  const { connection, space } = deps;
+  await useQueue(deps, processId, async (queue) => {
     await queue.obliterate({ force: true });
     // What it leaves of a worker.
     await connection.unlink(...['marker', 'stalled', 'stalled-check'].map((name) => queue.toKey(name)));
     await connection.zrem(queuesKey(space), processId);
+  });
+}
+
+async function useQueue<Result>(
+  { connection, space }: QueuesDeps,
+  processId: string,
+  work: (queue: Queue) => Promise<Result>,
+): Promise<Result> {
+  const queue = new Queue(queueName(processId), { connection, prefix: queuePrefix(space), skipMetasUpdate: true });
+  queue.on('error', () => {});
+  try {
+    return await work(queue);
   } finally {
     await queue.close();
   }

@@ -1,4 +1,4 @@
-import { chooseMaster, type NamedMaster, type SentinelAnswer } from '@gateway/runtime/redis/choose-master';
+import { chooseMaster, type NamedMaster, type SentinelAnswer } from '@gateway/runtime/redis/sentinels/choose-master';
 import { expect } from 'chai';
 
 const named = (host: string, epoch: number) => ({ host, port: 6379, epoch });

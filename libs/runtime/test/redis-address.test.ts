@@ -9,7 +9,7 @@ describe('a Redis URL', () => {
   ];
 
   it('of one server is left as it is', () => {
-    for (const url of ['redis://127.0.0.1:6379', 'rediss://user:p%40ss@host:6380/2']) {
+    for (const url of ['redis://127.0.0.1:6379', 'redis://a/', 'rediss://user:p%40ss@host:6380/2', 'redis://a?db=20']) {
       expect(parseRedisUrl(url)).to.deep.equal({ kind: 'single', url });
     }
   });
@@ -39,6 +39,12 @@ describe('a Redis URL', () => {
     });
   });
 
+  it('has the same password wherever it stands: a plus is a plus, and what is written with a % is what it stands for', () => {
+    const url = 'redis+sentinel://a+b%25:a+b%25@s1/m?sentinelUsername=a+b%25&sentinelPassword=a+b%25';
+    const access = { isTls: false, username: 'a+b%', password: 'a+b%' };
+    expect(parseRedisUrl(url)).to.deep.include({ ...access, sentinelAccess: access });
+  });
+
   it('that is wrong is refused with a reason, and never with its password', () => {
     const wrong: [string, RegExp][] = [
       ['http://secret@a', /must begin with/],
@@ -49,7 +55,16 @@ describe('a Redis URL', () => {
       ['redis+cluster://a?secret=1', /unknown parameter/],
       ['redis+sentinel://:secret@a', /name of the master/],
       ['redis+sentinel://:secret@a/m/x', /database/],
+      ['redis://:secret@a/mymaster', /database that is no number/],
+      ['redis://:secret@a/1x', /database that is no number/],
+      ['redis://:secret@a?db=-1', /database that is no number/],
       ['redis+sentinel://a/m?sentinelPass=secret', /unknown parameter, sentinelPass$/],
+      ['redis://:secret%zz@a', /a % that begins no character/],
+      ['rediss://secret%@a', /a % that begins no character/],
+      ['redis+cluster://:secret%ff@a', /a % that begins no character/],
+      ['redis+sentinel://:secret%@s1/m', /a % that begins no character/],
+      ['redis+sentinel://s1/secret%', /a % that begins no character/],
+      ['redis+sentinel://s1/m?sentinelPassword=secret%', /a % that begins no character/],
     ];
     for (const [url, reason] of wrong) {
       expect(() => parseRedisUrl(url), url).to.throw(reason);

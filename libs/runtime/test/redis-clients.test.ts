@@ -15,6 +15,19 @@ import { Cluster, Command } from 'ioredis';
 
 const logger = createLogger({ service: 'test', level: 'error' });
 
+/** Closes each connection as soon as it is made. `triedAtMs`: when that was. */
+async function startClosingServer() {
+  const triedAtMs: number[] = [];
+  const server = createServer((socket) => {
+    triedAtMs.push(systemClock.monotonicMs());
+    socket.destroy();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return { triedAtMs, address: `127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
+
+const pausesBetween = (timesMs: readonly number[]) => timesMs.slice(1).map((atMs, i) => atMs - timesMs[i]!);
+
 describe('Redis clients', () => {
   let clients: RedisClients | undefined;
   let proxy: RedisProxy | undefined;
@@ -47,22 +60,32 @@ describe('Redis clients', () => {
   });
 
   it('are asked for ever more rarely while nothing answers, in the end about once a second', async () => {
-    const triedAtMs: number[] = [];
-    const nobody = createServer((socket) => {
-      triedAtMs.push(systemClock.monotonicMs());
-      socket.destroy();
-    });
-    await once(nobody.listen(0, '127.0.0.1'), 'listening');
-    const url = `redis://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
+    const { triedAtMs, address, close } = await startClosingServer();
+    const url = `redis://${address}`;
     const alone = createRedisClients({ url, logger: silentLogger, purposes: ['commands'] });
     try {
       await eventually(() => triedAtMs.length === 9);
-      const pauses = triedAtMs.slice(1).map((atMs, i) => atMs - triedAtMs[i]!);
+      const pauses = pausesBetween(triedAtMs);
       // From 100 ms doubled each time, up to a second; by chance a quarter less or more.
       for (const [i, pauseMs] of pauses.entries()) expect(pauseMs).to.be.at.least(0.74 * Math.min(100 * 2 ** i, 1_000));
     } finally {
       await alone.close();
-      nobody.close();
+      close();
+    }
+  });
+
+  it('of a Cluster are asked for in a fifth of a second each time: another node may answer at once', async () => {
+    const { triedAtMs, address, close } = await startClosingServer();
+    const url = `redis+cluster://${address}`;
+    const alone = createRedisClients({ url, logger: silentLogger, purposes: ['commands'] });
+    // One try may be several connections.
+    const pauses = () => pausesBetween(triedAtMs).filter((pauseMs) => pauseMs > 50);
+    try {
+      await eventually(() => pauses().length >= 9);
+      expect(Math.min(...pauses().slice(5))).to.be.within(140, 500);
+    } finally {
+      await alone.close();
+      close();
     }
   });
 
@@ -150,6 +173,15 @@ describe('refuseWrongSettings', () => {
     const refusal = await check('redis_version:6.0.16\r\nmaxmemory_policy:allkeys-lru\r\naof_enabled:0\r\n');
     expect(refusal?.split(';')).to.have.length(3);
     expect(refusal).to.include('6.0.16').and.to.include('allkeys-lru').and.to.include('appendonly');
+  });
+
+  it('wants a Cluster to be called one: through one address only a part of its keys could be reached', async () => {
+    const info = 'redis_version:7.2.4\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\ncluster_enabled:1\r\n';
+    expect(await check(info)).to.include('redis+cluster://');
+    expect(await check(info.replace('cluster_enabled:1', 'cluster_enabled:0'))).to.equal(undefined);
+    const node = { info: async () => info, options: { host: '10.0.0.1', port: 7000 } };
+    const cluster = Object.assign(Object.create(Cluster.prototype), { nodes: () => [node] });
+    expect(await refuseWrongSettings(cluster as never)).to.deep.equal([]);
   });
 
   it('starts without an append-only file where the operator wants it, and warns', async () => {

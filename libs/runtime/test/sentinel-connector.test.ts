@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
+import { electionHeardAtMs } from '@gateway/runtime/redis/sentinels/sentinel-connector';
 import { testRedisUrl } from '@gateway/testkit/config';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
@@ -58,6 +59,29 @@ describe('a client of a master that a Sentinel names', () => {
     failOver();
     sentinel.drop();
     await eventually(() => isAt(masters[1]), WITHIN);
+  });
+
+  it('knows of a failover that began while its connection to the Sentinel was lost, as long as that is under way', async () => {
+    await connect();
+    const { asked } = sentinel;
+    sentinel.drop();
+    await eventually(() => sentinel.asked > asked, WITHIN);
+    expect(electionHeardAtMs(clients.commands), 'without one').to.equal(Number.NEGATIVE_INFINITY);
+    sentinel.replacing = portOf(masters[0]);
+    sentinel.drop();
+    await eventually(() => electionHeardAtMs(clients.commands) > 0, WITHIN);
+    expect(isAt(masters[0])).to.equal(true);
+  });
+
+  it('does not take the failover that made its master for one that replaces it', async () => {
+    sentinel.replacing = portOf(masters[0]);
+    failOver();
+    await connect();
+    await eventually(() => isAt(masters[1]), WITHIN);
+    const { asked } = sentinel;
+    sentinel.drop();
+    await eventually(() => sentinel.asked > asked, WITHIN);
+    expect(electionHeardAtMs(clients.commands)).to.equal(Number.NEGATIVE_INFINITY);
   });
 
   it('goes back to a master that was replaced where most Sentinels of today say so, and not most of all addresses it heard of', async () => {

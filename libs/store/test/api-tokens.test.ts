@@ -1,4 +1,5 @@
 import { DEFAULT_SCOPES, matchesHash, parseApiToken } from '@gateway/contracts/api-token';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import {
   createApiToken,
   findApiToken,
@@ -52,8 +53,11 @@ describe('API tokens in the store', () => {
     expect(isUsable(token, 1_000)).to.equal(false);
     const revoked = await revokeApiToken(space.store, 'main', token.keyId);
     expect(isUsable(revoked!, 0)).to.equal(false);
+    const { redis, space: names } = space.store;
+    const before = revoked!.revokedAtMs! - 5;
+    await redis.hset(workspaceKeys(names, 'main').token(token.keyId), 'revokedAtMs', before);
     const again = await revokeApiToken(space.store, 'main', token.keyId);
-    expect(again?.revokedAtMs).to.equal(revoked?.revokedAtMs);
+    expect(again?.revokedAtMs).to.equal(before);
     expect(await revokeApiToken(space.store, 'main', 'unknown')).to.equal(undefined);
     expect(await find('unknown')).to.equal(undefined);
   });

@@ -102,18 +102,20 @@ describe('a blob', () => {
       ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
     });
 
-    async function store(): Promise<MediaContent> {
-      const stored = await put(bytes);
+    async function store(nowMs = Date.now()): Promise<MediaContent> {
+      const stored = await put(bytes, { nowMs });
       if (stored.kind !== 'stored') throw new Error('full');
       const { hash: blob, holder: blobHolder } = stored;
       return { kind: 'media', type: 'document', mimeType: 'text/plain', sizeBytes: bytes.length, blob, blobHolder };
     }
     const keep = (content: MediaContent, hours = 1) =>
       keepBlob(space.store, 'main', { content, expiresAtMs: Date.now() + hours * HOUR_MS });
-    async function accept({ to = address, expiresAtMs = Date.now() + HOUR_MS } = {}) {
+    async function accept({ to = address, expiresAtMs = Date.now() + HOUR_MS, reservedAtMs = Date.now() } = {}) {
+      const content = await store(reservedAtMs);
+      expect(await keepBlob(space.store, 'main', { content, expiresAtMs })).to.equal(true);
       const { messageId } = await acceptSend(space.store, to, {
         kind: 'media',
-        content: await store(),
+        content,
         parts: 1,
         recipients: ['4915112345670', '4915112345671'],
         owner: 't',
@@ -138,7 +140,8 @@ describe('a blob', () => {
 
     it('lives as long as the last of them, and never shorter than it was to', async () => {
       const promise = async (hours: number) => expect(await keep(await store(), hours)).to.equal(true);
-      const keys = () => space.clients.commands.keys(`${space.prefix}:{main}:blob*:*`);
+      const isKept = (key: string) => !key.includes('blob-reserved');
+      const keys = async () => (await space.clients.commands.keys(`${space.prefix}:{main}:blob*:*`)).filter(isKept);
       const ttls = async () => Promise.all((await keys()).map((key) => space.clients.commands.pttl(key)));
       for (const [hours, atLeast] of [
         [2, 2],
@@ -202,6 +205,44 @@ describe('a blob', () => {
       expect(await left(), 'one is not refused yet').to.equal(ALL_OF_IT);
       await dropBlob(space.store, 'main', refused);
       expect(await left()).to.equal(NOTHING);
+    });
+
+    it('goes within ten minutes of the last of them where a process died that was about to promise another', async () => {
+      const messageId = await accept();
+      const died = await store();
+      await cancelSend(space.store, address, messageId);
+      expect(await left(), 'that process may be busy').to.equal(ALL_OF_IT + 1);
+      expect(await ttlMs(died.blob)).to.be.within(9 * 60_000, 10 * 60_000);
+      const quotaBytes = MEBIBYTE;
+      const nowMs = Date.now();
+      expect((await put(randomBytes(MEBIBYTE), { quotaBytes, nowMs: nowMs + 9 * 60_000 })).kind).to.equal('full');
+      expect((await put(randomBytes(MEBIBYTE), { quotaBytes, nowMs: nowMs + 11 * 60_000 })).kind).to.equal('stored');
+    });
+
+    it('goes with the last of them where a process died ten minutes before that', async () => {
+      const nowMs = Date.now();
+      const messageId = await accept();
+      await put(bytes, { nowMs: nowMs - 11 * 60_000 });
+      await cancelSend(space.store, address, messageId);
+      expect(await left()).to.equal(NOTHING);
+    });
+
+    it('goes with the last of them also where that was accepted after a process had died, and ended much later', async () => {
+      const nowMs = Date.now();
+      await put(bytes, { nowMs: nowMs - 10 * 60_000 + 1_500 });
+      const messageId = await accept({ reservedAtMs: nowMs - 10 * 60_000 + 2_000 });
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await cancelSend(space.store, address, messageId);
+      expect(await left()).to.equal(NOTHING);
+    });
+
+    it('that is let go of once more after its workspace was deleted leaves nothing in it', async () => {
+      const content = await store();
+      await dropBlob(space.store, 'main', content);
+      const { blobBytes } = workspaceKeys(space.store.space, 'main');
+      await space.clients.commands.del(blobBytes);
+      await dropBlob(space.store, 'main', content);
+      expect(await space.clients.commands.exists(blobBytes)).to.equal(0);
     });
 
     it('is one for all devices, and one for the quota', async () => {

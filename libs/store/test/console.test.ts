@@ -127,4 +127,61 @@ describe('what the console keeps', () => {
     const rest = await listAudit(space.store, { before: page.at(-1)!.id });
     expect(rest.map(({ target }) => target)).to.deep.equal(['0']);
   });
+
+  it('the audit log of people loses no line to programs, nor that of one program to another, and is read as one', async () => {
+    const entry = { user: 'x', action: 'device.disconnected', workspace: 'shop' } as const;
+    await recordAudit(space.store, { ...entry, user: 'ann' });
+    await recordAudit(space.store, { ...entry, user: 'quiet' }, 'k2');
+    for (let count = 0; count < 10_200; count += 300) {
+      const lines = Array.from({ length: 300 }, (_, i) => ({ ...entry, user: 'loud', target: `${count + i}` }));
+      await Promise.all(lines.map((line) => recordAudit(space.store, line, 'k1')));
+    }
+    await recordAudit(space.store, { user: 'ann', action: 'user.created', workspace: 'shop' });
+    const lines: Awaited<ReturnType<typeof listAudit>> = [];
+    for (let page = await listAudit(space.store); page.length > 0; ) {
+      lines.push(...page);
+      page = await listAudit(space.store, { before: page.at(-1)!.id });
+    }
+    expect(new Set(lines.map(({ id }) => id)).size).to.equal(lines.length);
+    expect(lines.filter(({ user }) => user === 'loud').map(({ target }) => Number(target))).to.deep.equal(
+      Array.from({ length: 10_000 }, (_, i) => 10_199 - i),
+    );
+    const others = lines.filter(({ user }) => user !== 'loud').map(({ user, workspace }) => [user, workspace]);
+    expect(others).to.have.deep.members([
+      ['ann', undefined],
+      ['quiet', 'shop'],
+      ['ann', 'shop'],
+    ]);
+  });
+
+  it('the audit log takes no room for lines that went from between those of other programs', async () => {
+    const { auditOfPrograms: log, auditLines } = consoleKeys(space.store.space);
+    const limits = { oldestMs: 0, most: 10_000, mostOfOne: 50, mostNodes: 20, keptMs: 60_000 };
+    for (let count = 0; count < 2_000; count++) {
+      // The one stays within what each may have, and has a line between those of the other all along.
+      const program = count % 40 === 0 ? 'quiet' : 'loud';
+      const line = ['user', program, 'target', 'x'.repeat(100), 'atMs', Date.now()];
+      await space.store.run('record-change', [log, auditLines(program)], [...Object.values(limits), ...line]);
+    }
+    const info = (await space.store.redis.xinfo('STREAM', log)) as unknown[];
+    expect(info[info.indexOf('radix-tree-keys') + 1]).to.be.within(19, 21);
+    const [first] = await listAudit(space.store);
+    expect(first).to.include({ user: 'loud' });
+  });
+
+  it('the audit log tells each line once where two of them are of one moment', async () => {
+    const { audit, auditOfPrograms } = consoleKeys(space.store.space);
+    const nowMs = Date.now();
+    for (let count = 0; count < 250; count++) {
+      for (const log of [audit, auditOfPrograms])
+        await space.store.redis.xadd(log, `${nowMs + count}-0`, 'user', log, 'atMs', nowMs + count);
+    }
+    const found: string[] = [];
+    for (let page = await listAudit(space.store); page.length > 0; ) {
+      found.push(...page.map(({ user, atMs }) => `${atMs} ${user}`));
+      page = await listAudit(space.store, { before: page.at(-1)!.id });
+    }
+    const all = Array.from({ length: 250 }, (_, i) => nowMs + 249 - i);
+    expect(found).to.deep.equal(all.flatMap((ms) => [audit, auditOfPrograms].map((log) => `${ms} ${log}`)));
+  });
 });

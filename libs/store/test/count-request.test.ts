@@ -33,6 +33,13 @@ for (const [who, count] of Object.entries({ token: countRequestOfToken, address:
       expect(await count(space.store, counter())).to.deep.equal(first);
     });
 
+    it('ends its window within a minute also where the clock of Redis was ahead when it began', async () => {
+      await count(space.store, counter());
+      await space.store.redis.pexpire(counter(), WINDOW_MS + 3_600_000);
+      expect(await count(space.store, counter())).to.deep.equal({ requests: 2, leftMs: WINDOW_MS });
+      expect(await space.store.redis.pttl(counter())).to.be.within(1, WINDOW_MS);
+    });
+
     it('never goes on for ever: a counter without an end gets one', async () => {
       await space.store.redis.set(counter(), 7);
       expect(await count(space.store, counter())).to.deep.equal({ requests: 8, leftMs: WINDOW_MS });

@@ -1,5 +1,6 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { GatewayError } from '@gateway/runtime/errors';
+import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
 import { describeOptOut } from '@gateway/store/workspace/describe-opt-out';
 import {
   addOptOuts,
@@ -11,6 +12,7 @@ import {
   removeOptOut,
   takeBackOptOut,
 } from '@gateway/store/workspace/opt-outs';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -40,6 +42,15 @@ describe('the list of those who opted out', () => {
     } while (after !== undefined);
     return pages;
   }
+
+  it('loses no one on behalf of a token that is gone, with its workspace', async () => {
+    await add(['447700900001']);
+    const late = removeOptOut(space.store, 'main', '447700900001', 'api', 'gone');
+    expect(await late.catch((thrown: unknown) => thrown)).to.be.instanceOf(WorkspaceGoneError);
+    expect(await find('447700900001')).not.to.equal(undefined);
+    const { token } = await createApiToken(space.store, 'main', { name: 'test' });
+    expect(await removeOptOut(space.store, 'main', '447700900001', 'api', token.keyId)).to.equal(true);
+  });
 
   it('keeps when and how each came onto it, whatever is added later', async () => {
     expect(await add(['447700900001', '447700900002'], 'reply')).to.equal(2);

@@ -11,6 +11,7 @@ import {
 import { shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
+import { recordAudit } from '@gateway/store/console/audit';
 import { countKeyUse } from '@gateway/store/core/sealed-values';
 import { checkSchema } from '@gateway/store/core/store';
 import { readDefaultDevice, setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
@@ -66,6 +67,7 @@ import {
   revokeApiToken,
   setApiTokenScopes,
 } from '@gateway/store/workspace/tokens/api-tokens';
+import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice } from '@gateway/testkit/ownership';
 import { allScripts } from '@gateway/testkit/redis-servers/all-scripts';
@@ -337,6 +339,8 @@ describe('a full Redis', () => {
     expect(await revokeApiToken(store, 'main', token.keyId)).to.have.property('revokedAtMs');
     expect((await setApiTokenScopes(store, 'main', token.keyId, ['read']))?.scopes).to.deep.equal(['read']);
     expect((await createApiToken(store, 'main', { name: 'in its place' })).value).to.be.a('string');
+    await setWorkspaceLimits(store, 'main', { devices: 9 });
+    await recordAudit(store, { user: 'test', action: 'device.renamed', target: 'new' }, token.keyId);
     const device = { workspace: 'main', device: 'new' };
     await ensureDevice(store, device);
     const pace = { messagesPerMinute: 1, burst: 1, jitter: 0 };

@@ -75,9 +75,22 @@ describe('a step in Redis', () => {
     expect(await redis().hgetall(key('taken')), 'older ones go').to.deep.equal({ 124: '1' });
   });
 
+  it('counts what others have taken of a backlog by a clock that differs a little, and nothing of one that has been set back since', async () => {
+    const take = (messages: number, nowMs: number) => run('take-backlog', ['taken'], [messages, 10, nowMs, nowMs, 100]);
+    const [rightMs, aheadMs] = [50_000, 3_650_000];
+    expect([await take(8, aheadMs), await take(3, aheadMs)]).to.deep.equal([1, 0]);
+    await redis().pexpire(key('taken'), 3_600_000);
+    expect(await take(6, rightMs)).to.equal(1);
+    expect(await redis().hgetall(key('taken'))).to.deep.equal({ 500: '6' });
+    expect(await redis().pttl(key('taken'))).to.be.within(1, 10_000);
+    // Callers whose clocks are behind that of the one before, by seconds at most.
+    expect([await take(5, rightMs - 900), await take(3, rightMs - 900)]).to.deep.equal([0, 1]);
+    expect([await take(2, rightMs - 9_900), await take(1, rightMs - 9_900)]).to.deep.equal([0, 1]);
+  });
+
   it('says that a blob is to be written again when a piece of it is missing', async () => {
     await redis().hset(key('short-ids'), 'short', 'device');
-    const names = ['short-ids', 'blobs', 'sizes', 'bytes', 'holders', 'chunk-0', 'chunk-1'];
+    const names = ['short-ids', 'blobs', 'sizes', 'bytes', 'reserved', 'holders', 'chunk-0', 'chunk-1'];
     const reserve = () => run('reserve-blob', names, ['hash', 10, 'holder', Date.now(), Date.now() + 60_000, 100]);
     await redis().mset(key('chunk-0'), 'x', key('chunk-1'), 'y');
     expect(await reserve()).to.equal('kept');

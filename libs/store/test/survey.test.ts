@@ -127,27 +127,48 @@ describe('a survey of the installation', () => {
     expect(await surveyFleet(space.store, NOW_MS)).to.include({ senders: 2, heldDevices: 7, capacityDevices: 20 });
   });
 
-  it('is made once for all processes and scrapes of some seconds, and then again', async () => {
-    let surveyed = 0;
-    let nowMs = NOW_MS;
-    const { run } = space.store;
-    const counting: Store = {
-      ...space.store,
-      run: (name, ...rest) => {
-        if (name === 'survey-shard') surveyed++;
-        return run(name, ...rest);
-      },
+  /** A store, and how many shards were looked at by it. */
+  function countSurveys(): { store: Store; surveyed: () => number } {
+    let count = 0;
+    const run: Store['run'] = (name, ...rest) => {
+      if (name === 'survey-shard') count++;
+      return space.store.run(name, ...rest);
     };
+    return { store: { ...space.store, run }, surveyed: () => count };
+  }
+
+  it('is made once for all processes and scrapes of some seconds, and then again', async () => {
+    let nowMs = NOW_MS;
+    const { store, surveyed } = countSurveys();
     const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
-    const processes = Array.from({ length: 3 }, () => new SharedSurvey({ store: counting, clock }));
+    const processes = Array.from({ length: 3 }, () => new SharedSurvey({ store, clock }));
     await processes[0]!.read();
     const seen = await Promise.all([...processes, ...processes].map((each) => each.read()));
     expect(new Set(seen.map((each) => each?.atMs))).to.deep.equal(new Set([NOW_MS]));
-    expect(surveyed).to.equal(SHARDS);
+    expect(surveyed()).to.equal(SHARDS);
     nowMs += 11_000;
     await space.store.redis.del(surveyKeys(space.store.space).turn);
     await processes[1]!.read();
-    expect([surveyed, processes[1]!.known!.atMs]).to.deep.equal([2 * SHARDS, nowMs]);
+    expect([surveyed(), processes[1]!.known!.atMs]).to.deep.equal([2 * SHARDS, nowMs]);
+  });
+
+  it('is made again at once where the clock of Redis was ahead when it was made, by one of those who ask', async () => {
+    const { survey, turn } = surveyKeys(space.store.space);
+    const atMs = { now: NOW_MS + 3_600_000, monotonic: 0 };
+    const clock = { nowMs: () => atMs.now, monotonicMs: () => atMs.monotonic };
+    const { store, surveyed } = countSurveys();
+    const processes = Array.from({ length: 3 }, () => new SharedSurvey({ store, clock }));
+    await processes[0]!.read();
+    for (const key of [survey, turn]) await space.store.redis.pexpire(key, 3_600_000);
+    atMs.now = NOW_MS;
+    const readAll = () => {
+      atMs.monotonic += 6_000;
+      return Promise.all(processes.map((each) => each.read()));
+    };
+    expect((await readAll()).map((each) => each?.atMs)).to.include(NOW_MS);
+    expect(surveyed()).to.equal(2 * SHARDS);
+    expect(await space.store.redis.pttl(turn)).to.be.at.most(1_500);
+    expect((await readAll()).map((each) => each?.atMs)).to.deep.equal(Array(3).fill(NOW_MS));
   });
 
   it('shows no numbers of the installation before it has any: totals that began with 0 would seem to rise by all that was ever sent', async () => {
@@ -165,5 +186,8 @@ describe('a survey of the installation', () => {
     expect(text).to.include('gateway_recipients_accepted_total{kind="text"} 2\n');
     expect(text).to.include('gateway_recipients{kind="text",status="queued"} 2\n');
     expect(text).to.include('gateway_fleet_survey_age_seconds 42\n');
+    const ahead = createMetrics();
+    showFleet(ahead, { read: async () => survey }, { nowMs: () => NOW_MS - 42_000 });
+    expect(await ahead.metrics(), 'of a clock that was ahead').to.include('gateway_fleet_survey_age_seconds 42\n');
   });
 });

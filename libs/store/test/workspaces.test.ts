@@ -86,6 +86,7 @@ describe('workspaces in the store', () => {
       await store.redis.del(tokenIndexPartKey(store.space, keyId));
       await store.redis.set(tokenIndexPartKey(store.space, keyId), 'away');
     };
+    await createWorkspace(store, 'shop');
     for (const first of BASE32) await away(first);
     const { token } = await createApiToken(store, 'shop', { name: 'new' });
     expect(await findWorkspaceOfToken(store, token.keyId)).to.equal('shop');

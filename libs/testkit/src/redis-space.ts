@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { parseEncryptionKeys } from '@gateway/runtime/config/encryption-keys';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
-import { isCluster, masterNodes, scanKeys } from '@gateway/runtime/redis/redis-nodes';
+import { isCluster, masterNodes } from '@gateway/runtime/redis/redis-nodes';
 import { createStore, type Store } from '@gateway/store/core/store';
 import type { KeyRings } from '@gateway/store/core/vault';
 import type { Redis } from 'ioredis';
@@ -48,8 +48,9 @@ export async function openRedisSpace({ url = testRedisUrl() }: { url?: string } 
     store,
     keySettings,
     close: async () => {
-      for await (const keys of scanKeys(clients.commands, { match: `${prefix}:*`, count: 1000 })) {
-        await Promise.all(keys.map((key) => clients.commands.unlink(key)));
+      for (const node of masterNodes(clients.commands)) {
+        for await (const keys of node.scanStream({ match: `${prefix}:*`, count: 1000 }) as AsyncIterable<string[]>)
+          await Promise.all(keys.map((key) => clients.commands.unlink(key)));
       }
       await clients.close();
     },

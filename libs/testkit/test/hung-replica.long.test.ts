@@ -16,12 +16,32 @@ const PROMISES = 10;
 
 describe('a promise while the replica hangs that operators put in place of the master', () => {
   let servers: RedisSentinels;
-  before(async () => {
+  beforeEach(async () => {
     servers = await startRedisSentinels();
   });
-  after(() => servers.stop());
+  afterEach(() => servers.stop());
 
   it('is not given on the word of the other one, which follows it, and is again by the next master', async () => {
+    await keepsPromises(() => servers.failOver());
+  });
+
+  it('is not given by a process whose connections to the Sentinel were cut as that began', async () => {
+    await keepsPromises(async (listener) => {
+      const { url } = servers.sentinels[0]!;
+      const listed = String(await askServer(url, 'CLIENT', 'LIST', 'TYPE', 'pubsub'));
+      const others = [...listed.matchAll(/^id=(\d+)/gm)].filter(([, id]) => Number(id) !== listener);
+      const orders = new Redis(url);
+      const commands = others.map(([, id]) => ['client', 'kill', 'id', id!]);
+      // All at once: none of them is there again by the order.
+      const replies = await orders.pipeline([...commands, ['sentinel', 'failover', 'gateway']]).exec();
+      orders.disconnect();
+      expect(replies).to.deep.equal([...others.map(() => [null, 1]), [null, 'OK']]);
+      expect(others).to.have.length.greaterThan(0);
+    });
+  });
+
+  /** @param failOver orders it, of the first Sentinel; `listener` is the id of the connection by which it is seen there. */
+  async function keepsPromises(failOver: (listener: number) => Promise<void>): Promise<void> {
     const clients = createRedisClients({ url: servers.url, logger, purposes: ['commands', 'failFast', 'confirms'] });
     const { confirm, stop } = confirmByReplicas(clients.confirms, 1);
     const promise = async (key: string) => {
@@ -41,12 +61,13 @@ describe('a promise while the replica hangs that operators put in place of the m
         async () => (await tellReplicas(servers)).some((replica) => replica['slave-priority'] === '0'),
         WITHIN,
       );
+      const listener = (await sentinel.client('ID')) as number;
       const ordered = new Promise((resolve) => sentinel.once('message', resolve));
       await sentinel.subscribe('+failover-state-wait-promotion');
       hung.freeze();
       const given: string[] = [];
       try {
-        await servers.failOver();
+        await failOver(listener);
         await ordered;
         for (let i = 0; i < PROMISES; i++) if (await promise(`hung-${i}`)) given.push(`hung-${i}`);
       } finally {
@@ -61,7 +82,7 @@ describe('a promise while the replica hangs that operators put in place of the m
       sentinel.disconnect();
       await clients.close();
     }
-  });
+  }
 });
 
 describe('a promise while one of two replicas hangs', () => {

@@ -3,6 +3,7 @@ import { confirmByReplicas } from '@gateway/runtime/redis/confirm-writes';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
 import { eventually } from '@gateway/testkit/eventually';
 import { askServer } from '@gateway/testkit/redis-servers/ask-server';
+import { beginMove } from '@gateway/testkit/redis-servers/move-slot';
 import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
 import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
@@ -31,21 +32,17 @@ describe('a promise in a slot that moves to another master', () => {
     };
     try {
       await eventually(async () => (await promise(KEY)) === undefined, WITHIN);
-      const slot = Number(await clients.commands.cluster('KEYSLOT', KEY));
-      const parts = await Promise.all(
-        cluster.shards.map(async ({ master, replicas }) => ({
-          ...{ master, replicas, id: String(await askServer(master.url, 'CLUSTER', 'MYID')) },
-          hasSlot: Number(await askServer(master.url, 'CLUSTER', 'COUNTKEYSINSLOT', slot)) > 0,
-        })),
+      const slot = await clients.commands.cluster('KEYSLOT', KEY);
+      const keys = await Promise.all(
+        cluster.shards.map(({ master }) => askServer(master.url, 'CLUSTER', 'COUNTKEYSINSLOT', slot)),
       );
-      const from = parts.find(({ hasSlot }) => hasSlot)!;
-      const to = parts.find(({ hasSlot }) => !hasSlot)!;
-      await askServer(to.master.url, 'CLUSTER', 'SETSLOT', slot, 'IMPORTING', from.id);
-      await askServer(from.master.url, 'CLUSTER', 'SETSLOT', slot, 'MIGRATING', to.id);
+      const from = cluster.shards.find((_shard, index) => Number(keys[index]) > 0)!;
+      const to = cluster.shards.find((_shard, index) => Number(keys[index]) === 0)!;
+      const endMove = await beginMove(cluster, KEY, { from: from.master, to: to.master });
       for (const replica of to.replicas) replica.freeze();
       expect(await promise(`${KEY}:new`)).to.have.property('code', 'not_confirmed');
       for (const replica of to.replicas) replica.thaw();
-      for (const { url } of [to.master, from.master]) await askServer(url, 'CLUSTER', 'SETSLOT', slot, 'NODE', to.id);
+      await endMove();
       await eventually(async () => (await promise(`${KEY}:new`)) === undefined, WITHIN);
     } finally {
       stop();

@@ -133,11 +133,14 @@ async function halve(
   work: LaneWork,
   { to, without, probe }: LaneClaim,
   told: readonly Told[],
-  { attempt, nowMs }: PostedTold,
+  answered: PostedTold,
 ): Promise<LaneOutcome> {
+  const { attempt, nowMs } = answered;
+  const pause = pausing(answered);
   const { deps, taken, lane } = work;
   const most = Math.floor(told.length / 2);
-  const kept = (without || probe) && { to, most, ...(without && { without }), ...(probe && { probe }), refusals: 0 };
+  const isKept = without || probe || pause.notBeforeMs !== undefined;
+  const kept = isKept && { to, most, ...(without && { without }), ...(probe && { probe }), refusals: 0, ...pause };
   const { cursor, asked } = taken.lanes[lane];
   const state = { cursor, ...(asked && { asked }), ...(kept && { claim: kept }), most };
   const outcome = nextBreaker(taken.breaker, { attempt: { status: 200 } }, { nowMs, random: 0 });
@@ -154,7 +157,7 @@ function grown({ state: { most, claim, ...state }, ...next }: Next): Next {
 function afterFailure(work: LaneWork, given: LaneClaim, answered: PostedTold): LaneClaim {
   const { takenTold } = answered;
   const without = [...(given.without ?? []), ...namesOf(work, takenTold)];
-  const claim = { ...given, ...(without.length > 0 && { without }) };
+  const claim = { ...given, ...(without.length > 0 && { without }), failedAs: work.taken.revision };
   const { notBeforeMs: _, ...rest } = claim;
   const pause = (failures: number) => pausing(answered, firstPauses(work, failures));
   if (wasRefused(answered)) return { ...rest, ...pause(rest.refusals + 1), refusals: rest.refusals + 1 };

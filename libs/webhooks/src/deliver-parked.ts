@@ -141,7 +141,7 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   if (wasRefused(answered) && !parked.some(({ clock }) => clock.whole)) {
     const [only, another] = parked;
     if (only && !another) return settle(work, answered, refusedAlone(work, answered, { only, state, told }));
-    return settle(work, answered, { state: refusedTogether(work, answered, parked.length) });
+    return settle(work, answered, { state: { most: Math.floor(parked.length / 2), ...counted(work) } });
   }
   // It was said of the endpoint.
   if (!wasRefused(answered) && !wasSilent(answered)) return settle(work, answered, { state: taken.parked });
@@ -192,19 +192,17 @@ function eventsOf(posted: readonly [key: string, count: number][], parked: reado
   return events.sort((one, other) => one.place - other.place);
 }
 
-/** Of many in a row the halves cannot be the cause: then they are posted as if the endpoint failed. */
+/**
+ * Of many in a row the halves cannot be the cause: then it is as if the endpoint failed, until it takes something, of these or of
+ * others. Each may be refused alone, too, and what waits behind them is not late for that.
+ */
 const HALVINGS = Math.ceil(Math.log2(WEBHOOK_LIMITS.maxChanges)) + 1;
 
-function paced({ taken }: Work, { nowMs }: Answered): Pick<ParkedState, 'refusals' | 'notBeforeMs'> {
-  const refusals = (taken.parked.refusals ?? 0) + 1;
-  const excess = refusals - HALVINGS;
-  const delayMs = DELAYS_MS[Math.min(excess, DELAYS_MS.length) - 1];
-  return { refusals, ...(delayMs !== undefined && { notBeforeMs: nowMs + delayMs }) };
-}
+const isMany = ({ refusals = 0 }: ParkedState): boolean => refusals > HALVINGS;
 
-function refusedTogether(work: Work, answered: Answered, keys: number): ParkedState {
-  return { most: Math.floor(keys / 2), ...paced(work, answered) };
-}
+const counted = ({ taken }: Work): Required<Pick<ParkedState, 'refusals'>> => ({
+  refusals: (taken.parked.refusals ?? 0) + 1,
+});
 
 function refusedAlone(
   work: Work,
@@ -213,7 +211,7 @@ function refusedAlone(
 ): Settled {
   const { key, clock } = only;
   const changes = waitAgain(work, answered, [[key, clock]], told);
-  return clock.failures ? { state, changes, isAgain: true } : { state: { most: 1, ...paced(work, answered) }, changes };
+  return clock.failures ? { state, changes, isAgain: true } : { state: { most: 1, ...counted(work) }, changes };
 }
 
 /** Of what ended and is still in the log after its time. */
@@ -255,9 +253,10 @@ async function deliverLost(work: Work, { lost, atMs }: LostClaim): Promise<LaneO
     work.deps.counts.countGap('parked');
     return settle(work, answered, { state, changes: [{ what: 'lose', count: -lost }] });
   }
-  return settle(work, answered, {
-    state: { ...work.taken.parked, ...paced(work, answered) },
-  });
+  const { refusals } = counted(work);
+  const delayMs = DELAYS_MS[Math.min(refusals - HALVINGS, DELAYS_MS.length) - 1];
+  const pause = delayMs !== undefined && { notBeforeMs: answered.nowMs + delayMs };
+  return settle(work, answered, { state: { ...work.taken.parked, refusals, ...pause } });
 }
 
 interface Settled {
@@ -276,7 +275,8 @@ async function settle(
   const { deps, taken } = work;
   const { attempt, nowMs } = answered;
   const isOfThis = wasRefused(answered) || wasSilent(answered);
-  const outcome = isOfThis ? (isAgain ? failedAgain(work, answered) : undefined) : answered.outcome;
+  const isOnClock = isAgain || isMany(state);
+  const outcome = isOfThis ? (isOnClock ? failedAgain(work, answered) : undefined) : answered.outcome;
   // Others that are put aside wait as well where the endpoint asks for it.
   const { notBeforeMs = 0 } = isOfThis ? pausing(answered) : {};
   const paused = notBeforeMs > (state.notBeforeMs ?? 0) ? { ...state, notBeforeMs } : state;

@@ -3,11 +3,11 @@ import { isOver } from '@gateway/contracts/webhooks/breaker';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { sleep } from '@gateway/runtime/clock';
 import { type TakenWebhook, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import { LANES, type Lane } from '@gateway/store/webhooks/delivering/lanes';
+import { LANES, type Lane, type TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { deliverLane } from './deliver-lane.js';
 import { deliverParked } from './deliver-parked.js';
-import { hasFailed, mayProbeEarly, probeEarly } from './stuck-claims.js';
+import { hasFailed, hasFailedOften, mayProbeEarly, probeEarly } from './stuck-claims.js';
 import { type DeliverDeps, keeperOf, type LaneOutcome, MANY_FAILURES, type Work } from './work.js';
 
 /** `more`: again at once. `waiting`: until its time has come. `quiet`: until something happens. */
@@ -76,9 +76,15 @@ function failedLane({ webhook, taken }: Work): Lane | undefined {
   return LANES.find((lane) => hasFailed(taken.lanes[lane]));
 }
 
-/** It may be that only what one lane begins with fails: then another is tried, unless nothing may pass it. */
-function lanesInTurn({ webhook }: Work, failures: number) {
-  if (failures < MANY_FAILURES || webhook.settings.order === 'strict') return TELL_LANES;
+/**
+ * It may be that only what one lane begins with fails: that is tried until it has failed often enough to be put aside. Then another lane is,
+ * unless nothing may pass it.
+ */
+function lanesInTurn({ webhook, taken }: Work, failures: number): readonly TellLane[] {
+  if (webhook.settings.order === 'strict') return TELL_LANES;
+  const begun = TELL_LANES.find((lane) => hasFailed(taken.lanes[lane]) && !hasFailedOften(taken.lanes[lane]));
+  if (begun) return [begun, ...TELL_LANES.filter((lane) => lane !== begun)];
+  if (failures < MANY_FAILURES) return TELL_LANES;
   const first = failures % TELL_LANES.length;
   return [...TELL_LANES.slice(first), ...TELL_LANES.slice(0, first)];
 }

@@ -9,7 +9,7 @@ import { ByteBudget } from '@gateway/runtime/bytes/byte-budget';
 import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
-import { listEventWorkspaces } from '@gateway/store/events/open-events';
+import { knownEventWorkspaces } from '@gateway/store/events/open-events';
 import { endOfLog } from '@gateway/store/events/read-log';
 import { ReceivedReads } from '@gateway/store/events/reading/received-reads';
 import { takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
@@ -169,9 +169,9 @@ export class Deliveries {
   }
 
   #lookAround(): void {
-    this.#around ??= listEventWorkspaces(this.#deps.store)
-      .then((workspaces) => {
-        this.#forgetAllBut(new Set(workspaces));
+    this.#around ??= knownEventWorkspaces(this.#deps.store)
+      .then(({ workspaces, isCurrent }) => {
+        if (isCurrent) this.#forgetAllBut(new Set(workspaces));
         for (const workspace of workspaces) this.#look(workspace, 'around');
       })
       .catch(this.#warn)

@@ -3,7 +3,7 @@ import { isAsTaken } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import type { Delivery, Told } from './feed.js';
 import { requestBytes } from './log/held-texts.js';
-import { type Answered, confirmClaim, keeperOf, post, type Work } from './work.js';
+import { type Answered, confirmClaim, GONE, keeperOf, post, type Work } from './work.js';
 
 /** The answer that counts: the first failure, or the last one; and all that is about those of whom all was taken. */
 export interface PostedTold extends Answered {
@@ -35,7 +35,7 @@ export async function postTold(
   // That which counts is written down with what came of all. The others before the wait, in which others are answered: each once.
   const note = async (answered: Answered) => {
     const former = counts;
-    counts = former && !wasTaken(former.attempt) ? former : answered;
+    counts = former && !wasTaken(former.attempt) && !asksForMore(answered, former) ? former : answered;
     const other = counts === former ? answered : former;
     if (other) await recordAttempt(deps.store, taken.workspace, taken.id, { attempt: other.attempt });
   };
@@ -67,6 +67,12 @@ export async function postTold(
   const places = taken.breaker.failures ? 1 : webhook.settings.concurrency;
   await Promise.all(Array.from({ length: places }, run));
   return failed === 'stopped' || !counts ? undefined : { ...counts, takenTold };
+}
+
+/** That it is gone, or wants more time, is true of the endpoint whichever of its answers says so. */
+function asksForMore({ attempt, retryAfterMs = 0 }: Answered, former: Answered): boolean {
+  if (wasTaken(attempt) || former.attempt.status === GONE) return false;
+  return attempt.status === GONE || retryAfterMs > (former.retryAfterMs ?? 0);
 }
 
 function chainsOf(told: readonly Told[], keyOf: (told: Told) => string): Map<string, Told[][]> {

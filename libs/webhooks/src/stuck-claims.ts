@@ -48,19 +48,22 @@ const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals +
 
 export const hasFailed = ({ claim }: LaneState): boolean => claim !== undefined && failuresOf(claim) > 0;
 
-const hasFailedOften = ({ refusals, silences = 0 }: LaneClaim): boolean =>
+const isFailing = ({ refusals, silences = 0 }: LaneClaim): boolean =>
   refusals >= MANY_FAILURES || silences >= MANY_FAILURES;
+
+/** What comes behind it is tried in its place. */
+export const hasFailedOften = ({ claim }: LaneState): boolean => claim !== undefined && isFailing(claim);
 
 /** It was answered too seldom to say that it is refused. */
 const isSilent = ({ refusals }: LaneClaim): boolean => refusals < MANY_FAILURES;
 
 export const isStuck = ({ webhook }: Work, claim: LaneClaim): boolean =>
-  hasFailedOften(claim) && webhook.settings.order !== 'strict';
+  isFailing(claim) && webhook.settings.order !== 'strict';
 
 /** The first probes wait for no clock but one that the endpoint asked for: they are not about it. */
 export const mayProbeEarly = ({ claim }: LaneState, nowMs: number): boolean =>
   claim !== undefined &&
-  hasFailedOften(claim) &&
+  isFailing(claim) &&
   (claim.probes ?? 0) < EARLY_PROBES &&
   !claim.probe &&
   isOver(claim.notBeforeMs, nowMs);
@@ -75,8 +78,9 @@ export function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
 
 /** `quiet`: it is to be posted again itself. In turn with a probe, so that neither waits for long when the endpoint is back. */
 export async function passStuck(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
-  // Something else was taken since.
-  if (!work.taken.breaker.failures) return park(work, claim);
+  const { breaker, revision } = work.taken;
+  // Something else was taken since. Where its owner has changed the endpoint, or resumed it, nothing says so: it is posted again as it was.
+  if (!breaker.failures) return claim.failedAs === revision ? park(work, claim) : 'quiet';
   return (claim.probes ?? 0) < failuresOf(claim) ? probe(work, claim) : 'quiet';
 }
 

@@ -1,5 +1,5 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { type BreakerOutcome, longestAsked, nextBreaker } from '@gateway/contracts/webhooks/breaker';
+import { type Breaker, type BreakerOutcome, longestAsked, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import type { WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import type { KeptConnections } from '@gateway/egress/connections/kept-connections';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
@@ -95,11 +95,20 @@ export async function post({ deps, webhook, taken }: Work, delivery: Delivery): 
   const { target, secrets, revision, settings } = webhook;
   const keep = { connections, keeper: { name: keeperOf(taken), revision, most: settings.concurrency } };
   deps.known.wasAsked = true;
+  // What comes of another lane meanwhile changes it.
+  const { failures } = taken.breaker;
   const posted = await postWebhook({ target, secrets, ...delivery }, { policy, clock, signal, keep });
   if (signal.aborted && posted.attempt.status === null) return undefined;
   const nowMs = clock.nowMs();
   deps.counts.countAttempt(posted.attempt);
-  return { ...posted, nowMs, outcome: nextBreaker(taken.breaker, posted, { nowMs, random: deps.random() }) };
+  const breaker = asBegun(taken.breaker, failures);
+  return { ...posted, nowMs, outcome: nextBreaker(breaker, posted, { nowMs, random: deps.random() }) };
+}
+
+/** Requests that were under way at the same time fail once, on the one clock of their endpoint. */
+function asBegun({ failures = 0, ...breaker }: Breaker, failuresBefore = 0): Breaker {
+  const counted = Math.min(failures, failuresBefore);
+  return { ...breaker, ...(counted > 0 && { failures: counted }) };
 }
 
 /**
@@ -113,7 +122,7 @@ export function pausing({ retryAfterMs = 0, nowMs }: Answered, leastMs = 0): { n
 
 /** Then something else is tried. */
 export const MANY_FAILURES = 3;
-const GONE = 410;
+export const GONE = 410;
 export const TOO_LARGE = 413;
 
 /** It had an answer, and that was none to the endpoint as a whole. */

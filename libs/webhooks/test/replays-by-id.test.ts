@@ -1,8 +1,10 @@
 import type { ChangeData } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { recordResults } from '@gateway/store/sends/change-send';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
+import { changeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
@@ -105,6 +107,91 @@ describe('events that are told to a webhook once more, by their ids', () => {
     expect(await replay(tell.id, [third!.id, first!.id])).to.deep.equal({ unknown: [] });
     await tell();
     expect(stage.events).to.deep.equal([third, first]);
+  });
+
+  it('are changes that are told with others only where other statuses are told alone, each alone', async () => {
+    const tell = await logged.create({ types: ['messages.updated', 'message.read'] });
+    const tag = await logged.accept(people(4));
+    await logged.record(tag, 'acked', 0, 4);
+    await recordResults(space.store, ownership, {
+      ...{ tag, nowMs: Date.now() },
+      events: [0, 1, 2, 3].map((recipient) => ({
+        recipient,
+        part: 0,
+        event: recipient % 2 ? ('read' as const) : ('delivered' as const),
+      })),
+    });
+    await tell();
+    await forgetRequests(tell.id);
+    const rows = logged.rows().flat();
+    const delivered = rows.filter(({ status }) => status === 'delivered');
+    const read = stage.events.find(({ type }) => type === 'message.read')!;
+    expect(rows.map(({ status }) => status))
+      .to.have.length(8)
+      .and.include.members(['sent', 'delivered', 'read']);
+    const wanted = [rows[1]!, ...delivered];
+    stage.events.length = 0;
+    expect(await replay(tell.id, [...wanted.map(({ id }) => id), read.id])).to.deep.equal({ unknown: [] });
+    await tell();
+    expect(logged.rows()).to.deep.equal(wanted.map((row) => [row]));
+    expect(stage.events.at(-1)).to.deep.equal(read);
+    // By the ids of these requests they are found, too.
+    const ids = stage.events.map(({ id }) => id);
+    const first = texts();
+    stage.events.length = 0;
+    expect(await replay(tell.id, ids)).to.deep.equal({ unknown: [] });
+    await tell();
+    expect(texts()).to.deep.equal(first);
+  });
+
+  for (const [asked, then] of [
+    [['messages.updated'], ['messages.updated', 'message.read']],
+    [
+      ['messages.updated', 'message.sent'],
+      ['messages.updated', 'message.read'],
+    ],
+    [['message.sent'], ['messages.updated', 'message.read']],
+    [['messages.updated', 'message.read'], ['messages.updated']],
+    [['messages.updated', 'message.read'], ['message.sent']],
+  ]) {
+    it(`are changes told alone each as is asked for then: ${then!.join(' and ')} after ${asked!.join(' and ')}`, async () => {
+      const tell = await logged.create({ types: asked! });
+      const tag = await logged.accept(people(3));
+      await logged.record(tag, 'acked', 0, 3);
+      await tell();
+      await forgetRequests(tell.id);
+      const rows = stage.events.flatMap(({ data }) => (data.changes ?? [data]) as ChangeData[]);
+      const ids = [...new Set(rows.map(({ id }) => id))];
+      expect(ids).to.have.length(3);
+      for (const id of ids) {
+        stage.events.length = 0;
+        expect(await replay(tell.id, [id])).to.deep.equal({ unknown: [] });
+        await changeWebhook(space.store, 'main', tell.id, { settings: { types: then! } });
+        await tell();
+        const told = stage.events.map(({ data }) => ((data.changes ?? [data]) as ChangeData[]).map((row) => row.id));
+        expect(told).to.deep.equal([[id]]);
+        await changeWebhook(space.store, 'main', tell.id, { settings: { types: asked! } });
+      }
+    });
+  }
+
+  it('are put aside like any other, and come again as they were', async () => {
+    const tell = await logged.create({ types: ['messages.updated', 'message.read'] });
+    const tag = await logged.accept(people(3));
+    await logged.record(tag, 'acked', 0, 3);
+    await tell();
+    await forgetRequests(tell.id);
+    const [, row] = logged.rows().flat();
+    stage.events.length = 0;
+    await replay(tell.id, [row!.id]);
+    stage.refuses = () => true;
+    await tell();
+    stage.refuses = () => false;
+    for (let turn = 0; turn < 3; turn++) {
+      stage.aheadMs += SOME_MS;
+      await tell();
+    }
+    expect(logged.rows()).to.deep.equal([[row]]);
   });
 
   it('are none that the endpoint does not ask for, that did not happen, or are no events', async () => {

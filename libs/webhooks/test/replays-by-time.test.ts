@@ -2,6 +2,7 @@ import { EVENT_ENTRY_VERSION } from '@gateway/contracts/events/entry';
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { endOfLog } from '@gateway/store/events/read-log';
+import { boundLog } from '@gateway/store/events/relay-outbox';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { expect } from 'chai';
@@ -123,5 +124,21 @@ describe('what happened in a time, told to a webhook once more', () => {
     expect(again.filter((to) => told.includes(to))).to.deep.equal(told.slice(1));
     const fresh = again.findIndex((to) => !told.includes(to));
     expect(fresh, 'not behind all that is told again').to.be.within(0, 2);
+  });
+
+  it('is no loss where the time begins before the first event that was wanted, or that is still kept', async () => {
+    const tell = await create();
+    await letHappen(0);
+    await tell();
+    await replay(tell.id, Date.now() - 48 * HOUR_MS, Date.now() + MINUTE_MS);
+    await tell();
+    expect(numbersOf(stage.events)).to.have.length(2);
+    await letHappen(0);
+    await tell();
+    await boundLog(space.store, 'main', 1);
+    await replay(tell.id, Date.now() - 48 * HOUR_MS, Date.now() + MINUTE_MS);
+    await tell();
+    expect(stage.events.map(({ type }) => type)).not.to.include('events.gap');
+    expect(stage.gaps).to.deep.equal([]);
   });
 });

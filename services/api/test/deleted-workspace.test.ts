@@ -5,11 +5,12 @@ import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
-import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { addOptOuts, findOptOut } from '@gateway/store/workspace/opt-outs';
 import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import { answerContacts } from './support/answer-contacts.js';
 import { addSender, linkDevice } from './support/device-owner.js';
 import { BASE } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
@@ -134,6 +135,37 @@ describe('requests of a workspace that is deleted while they come', () => {
       redis.get = read;
     }
   });
+
+  for (const [method, path, json, step] of [
+    ['DELETE', `/opt-outs/${PHONE}`, undefined, 'remove-opt-out'],
+    ['POST', '/contacts/check', { phones: [PHONE] }, 'read-device-state'],
+  ] as const) {
+    it(`change and tell nothing of the next one of its name, where the process stood still until that was there (${method} ${path})`, async () => {
+      const { store } = space;
+      const shop = { workspace: 'shop', device: 'default' };
+      await createWorkspace(store, 'shop');
+      await linkDevice(store, shop);
+      await addOptOuts(store, 'shop', { numbers: [PHONE], source: 'api', atMs: Date.now() });
+      token = (await createApiToken(store, 'shop', { name: 'test', scopes: API_TOKEN_SCOPES })).value;
+      const { run } = api.store;
+      api.store.run = async (name, keys, args) => {
+        if (name !== step) return run(name, keys, args);
+        api.store.run = run;
+        await deleteWorkspace(store, 'shop', { logoutMs: 0 });
+        await createWorkspace(store, 'shop');
+        const owner = await linkDevice(store, shop);
+        await answerContacts(space, owner, () => ({ onMessenger: true, hasConversation: true }));
+        await addOptOuts(store, 'shop', { numbers: [PHONE], source: 'reply', atMs: Date.now() });
+        return run(name, keys, args);
+      };
+      try {
+        expect((await api.call(method, path, { token, ...(json && { json }) })).status).to.equal(401);
+      } finally {
+        api.store.run = run;
+      }
+      expect(await findOptOut(store, 'shop', PHONE)).to.include({ source: 'reply' });
+    });
+  }
 
   it('are answered like those of an unknown token, and leave nothing behind', async () => {
     const shop = { workspace: 'shop', device: 'default' };

@@ -1,9 +1,11 @@
 import type { GatewayEvent } from '@gateway/contracts/events/events';
 import { parseMessageId } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { addEventsMetrics } from '@gateway/events/events-metrics';
 import { Relay } from '@gateway/events/relay/relay';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
+import { gapEntry } from '@gateway/store/events/gap-entry';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { revokeApiToken } from '@gateway/store/workspace/tokens/api-tokens';
@@ -178,6 +180,20 @@ describe('events for those who ask', () => {
     for (const query of ['after=x', 'types=message.received,nonsense', 'wait=26', 'limit=0']) {
       expect((await api.call('GET', `/events?${query}`, { token })).status, query).to.equal(400);
     }
+  });
+
+  it('are not waited for behind a cursor that is ahead of all that can have been told: a 410 says where to begin', async () => {
+    await ask('');
+    const ahead = Date.now() + 3_600_000;
+    const { status, body } = await api.call('GET', `/events?after=${ahead}-0`, { token });
+    expect(status, JSON.stringify(body)).to.equal(410);
+    expect((await ask(`?after=${body.oldestCursor}`)).events).to.deep.equal([]);
+    const headers = { authorization: `Bearer ${token}`, 'last-event-id': `${ahead}-0` };
+    expect((await fetch(`${api.origin}${BASE}/events/stream`, { headers })).status).to.equal(410);
+    // As after the clock of Redis was set back.
+    const { eventLog } = workspaceKeys(space.store.space, 'main');
+    await space.store.redis.xadd(eventLog, `${ahead}-5`, 'e', gapEntry(1));
+    expect((await ask(`?after=${ahead}-0`)).events).to.have.length(1);
   });
 
   it('are waited for by five calls of a token at a time, and by none for longer than it wants', async () => {

@@ -1,5 +1,7 @@
 import { addHeadroomMetrics } from '@gateway/api/sends/headroom-metrics';
 import { RedisHeadroom, type RoomUse, roomUseOf } from '@gateway/api/sends/redis-headroom';
+import { SHARDS } from '@gateway/contracts/shards';
+import { inTime } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { ApiError } from '@gateway/runtime/errors';
 import { createMetrics } from '@gateway/runtime/process/metrics';
@@ -120,6 +122,44 @@ describe('room in Redis', () => {
     clock.ms = 2_000;
     await take(headroom, 1);
     expect(asked.slice(before), 'at once, from then on').to.deep.equal([['main']]);
+  });
+
+  it('is as it was known while a newer answer takes long, and not for longer than five seconds', async () => {
+    const clock = fakeClock();
+    const late = defer<Capacity>();
+    let answer = Promise.resolve(memory(10, 100));
+    const headroom = new RedisHeadroom(() => answer, clock);
+    await headroom.hasRoom('list');
+    answer = late.promise;
+    for (clock.ms = 2_000; clock.ms < 5_000; clock.ms += 1_000)
+      expect(await headroom.hasRoom('list'), `after ${clock.ms} ms`).to.equal(true);
+    const waits = headroom.hasRoom('list');
+    expect(await inTime(waits, 300), 'too old').to.equal(false);
+    late.resolve(memory(90, 100));
+    expect(await waits).to.equal(false);
+  });
+
+  it('of a node that was away is asked for again in a moment, where one of its devices is concerned', async () => {
+    const address = { workspace: 'main', device: 'default' };
+    const isThere = memory(10, 100);
+    const ofShards = (room: Capacity | undefined) => ({ ...isThere, ofShards: Array(SHARDS).fill(room) });
+    const reader = fakeReader([ofShards(undefined), ofShards(isThere)]);
+    const clock = fakeClock();
+    const headroom = new RedisHeadroom(reader.read, clock);
+    const hasRoom = () => headroom.hasRoom('list', 0, address).catch(() => 'away');
+    expect(await hasRoom()).to.equal('away');
+    expect(await headroom.hasRoom('urgent'), 'for what lies on the others').to.equal(true);
+    clock.ms = 499;
+    expect([await hasRoom(), reader.asked()]).to.deep.equal(['away', 1]);
+    clock.ms = 500;
+    expect(await hasRoom()).to.equal(true);
+  });
+
+  it('is not there, but for what is urgent, in a workspace whose limits are not known', async () => {
+    const headroom = headroomOf({ ...memory(0, 0), workspaces: ['other'] });
+    expect(await take(headroom, 1)).to.equal(false);
+    const urgent = { use: 'urgent', messages: 1, address: { workspace: 'main', device: 'default' } } as const;
+    expect(await headroom.take(urgent, async () => 'written')).to.equal('written');
   });
 
   it('is there for small sends while lists wait for all of theirs, but not when that is used', async () => {

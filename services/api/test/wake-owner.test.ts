@@ -1,6 +1,7 @@
 import { wakeOwner } from '@gateway/api/sends/wake-owner';
 import type { Doorbell } from '@gateway/contracts/doorbell';
 import type { MessageId } from '@gateway/contracts/ids';
+import { sleep } from '@gateway/runtime/clock';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -24,17 +25,25 @@ describe('the owner of a device', () => {
     listener.close();
   });
 
-  it('hears by a doorbell of a list that its queue does not take', async () => {
-    const listener = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
-    const bells: Doorbell[] = [];
-    listener.on((bell) => void bells.push(bell));
-    const address = { workspace: 'main', device: 'default' };
-    const producer = { addSend: async () => Promise.reject(new Error('its node is away')), close: async () => {} };
-    const messageId = `msg_${'0'.repeat(24)}` as MessageId;
-    const accepted = { messageId, owner: 'sender-1', priority: 'bulk', requestId: 'r', forgotten: 0 } as const;
-    await wakeOwner({ store: space.store, producer, logger: { warn: () => {} } }, address, accepted);
-    await eventually(() => bells.length > 0);
-    expect(bells).to.deep.equal([{ topic: 'sends', ...address }]);
-    listener.close();
-  });
+  const refused = () => Promise.reject(new Error('its node is away'));
+  for (const [takes, addSend] of [
+    ['does not take', refused],
+    ['does not take in time', () => sleep(1_000).then(refused)],
+  ] as const)
+    it(`hears by a doorbell of a list that its queue ${takes}`, async () => {
+      const listener = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
+      const bells: Doorbell[] = [];
+      listener.on((bell) => void bells.push(bell));
+      const address = { workspace: 'main', device: 'default' };
+      const producer = { addSend, close: async () => {} };
+      const messageId = `msg_${'0'.repeat(24)}` as MessageId;
+      const accepted = { messageId, owner: 'sender-1', priority: 'bulk', requestId: 'r', forgotten: 0 } as const;
+      const fromMs = performance.now();
+      const woken = wakeOwner({ store: space.store, producer, logger: { warn: () => {} } }, address, accepted);
+      await eventually(() => bells.length > 0);
+      expect(performance.now() - fromMs).to.be.below(1_000);
+      expect(bells).to.deep.equal([{ topic: 'sends', ...address }]);
+      await woken;
+      listener.close();
+    });
 });

@@ -84,7 +84,7 @@ const LEAVE: readonly Request[] = [
 describe('two workspaces with devices, people, keys and files of the same names', () => {
   // To know how full Redis is, an API reads what all workspaces have: here before the keys of one are watched.
   let capacity: ReturnType<typeof readCapacity> | undefined;
-  const readOnce = () => (capacity ??= readCapacity(space.store));
+  const readOnce = () => (capacity ??= readCapacity(space.store, undefined, Object.keys(ACCOUNTS)));
   const { space, api } = useTestApi({
     once: true,
     headroom: new RedisHeadroom(readOnce, systemClock, (use) => takeBacklog(space.store, use)),

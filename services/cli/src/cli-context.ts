@@ -7,10 +7,12 @@ import { type MediaSource, mediaSource } from '@gateway/media/media-source';
 import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
 import { confirmByReplicas, confirmNothing } from '@gateway/runtime/redis/confirm-writes';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
 import { followRedisTime } from '@gateway/runtime/redis/redis-time';
 import { recordAudit } from '@gateway/store/console/audit';
-import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
+import { awaitSchema, createStore, type Store } from '@gateway/store/core/store';
+import { createProof } from '@gateway/store/workspace/tokens/api-tokens';
 import { hasWorkspace } from '@gateway/store/workspace/workspaces';
 import type { Command } from 'commander';
 import { readCliConfig } from './config.js';
@@ -39,7 +41,7 @@ export interface CliContext {
   stdin: Readable;
   /** For what is no text; all else goes through `output`. */
   stdout: Writable;
-  /** Writes what was done into the audit log. `target`: ids and names, no number of a person. */
+  /** Writes what was done into the audit log, or says that it could not: done it is. `target`: ids and names, no number of a person. */
   record(action: AuditAction, target?: string): Promise<void>;
 }
 
@@ -69,6 +71,14 @@ export function runner(program: Command, terminal: Terminal): RunCommand {
   };
 }
 
+/** That the workspace is the one that was there as the command began: see `createProof`. */
+export async function proofOf(
+  { store, workspace }: Pick<CliContext, 'store' | 'workspace'>,
+  of?: { madeAtMs?: number },
+): Promise<{ keyId: string }> {
+  return { keyId: await createProof(store, workspace, COMMAND_LINE, of) };
+}
+
 /** Runs a command on the store of the gateway, and closes it. Throws when Redis, the keys or the workspace are not there. */
 async function withStore(
   { output, workspace, terminal }: { output: Output; workspace: Workspace; terminal: Terminal },
@@ -81,7 +91,8 @@ async function withStore(
     ...{ url, logger, name: 'cli' },
     purposes: ['commands', 'failFast', ...(replicas > 0 ? ['confirms' as const] : [])],
   });
-  const stops: (() => void)[] = [];
+  const ending = new AbortController();
+  const stops = [() => ending.abort()];
   try {
     await redis.waitForReady(AbortSignal.timeout(REDIS_TIMEOUT_MS));
     stops.push(await followRedisTime(redis.failFast));
@@ -95,14 +106,21 @@ async function withStore(
     const keyRings = { credentials: config.CREDENTIAL_KEYS ?? [], contents: config.CONTENT_KEYS };
     const store = createStore({ redis: redis.failFast, space, keyRings, confirmWrites });
     const patientStore = createStore({ redis: redis.commands, space, keyRings, confirmWrites });
-    await checkSchema(store);
+    // A node of a Cluster that has nothing to do with the command may be away.
+    const fail = (error: Error) => logger.error('the data is of another version', { error });
+    await awaitSchema(store, { logger, stopping: ending.signal, fail });
     if (!(await hasWorkspace(store, workspace)))
       throw new Error(`there is no workspace ${workspace}; create it with: workspace create ${workspace}`);
     await work({
       ...{ store, patientStore, workspace, output, logger, messengerVersion: config.MESSENGER_VERSION },
       realNetwork: isRealNetwork(config.MESSENGER_URL),
-      record: (action, target) =>
-        recordAudit(store, { user: COMMAND_LINE, action, ...(target !== undefined && { target }) }),
+      record: async (action, target) => {
+        const line = { user: COMMAND_LINE, action, workspace, ...(target !== undefined && { target }) };
+        await recordAudit(store, line).catch((thrown: unknown) => {
+          unlessRedisIsAway(thrown);
+          terminal.stderr.write('done, but the audit log could not be written: Redis did not answer\n');
+        });
+      },
       webhookPolicy: webhookPolicy(config),
       mediaSource: mediaSource(config),
       ...{ stdin: terminal.stdin, stdout: terminal.stdout },

@@ -1,10 +1,20 @@
+import { LOG_START } from '@gateway/contracts/events/cursor';
+import { EVENT_TYPES } from '@gateway/contracts/events/events';
+import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
+import { removeDevice } from '@gateway/store/devices/removing/remove-device';
+import { openEvents } from '@gateway/store/events/open-events';
+import { readEvents } from '@gateway/store/events/reading/read-events';
+import { relayOutbox } from '@gateway/store/events/relay-outbox';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { recordResults } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
-import { takeDevice } from '@gateway/testkit/ownership';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { runCli } from './support/run-cli.js';
@@ -62,5 +72,41 @@ describe('person forget, where it cannot be finished', () => {
     expect(stderr).to.match(/^a: the process that owns it was not reached/m);
     expect(stderr).to.match(/^b: 1 values cannot be decrypted/m);
     expect(stderr).not.to.include(PERSON);
+  });
+});
+
+describe('person forget, of a device that was removed', () => {
+  let space: RedisSpace;
+  const address = { workspace: 'main', device: 'a' };
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    await ensureDevice(space.store, address);
+    await openEvents(space.store, 'main');
+  });
+  afterEach(() => space.close());
+
+  it('removes what was sent to them and what they wrote: no event tells it any more', async () => {
+    const { store } = space;
+    const ownership = (await takeDevice(store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    const nowMs = Date.now();
+    const { messageId } = await acceptSend(store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: [PERSON] },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+    });
+    const { tag } = parseMessageId(messageId)!;
+    await recordResults(store, ownership, { tag, nowMs, events: [{ recipient: 0, part: 0, event: 'acked' }] });
+    const message = { platformId: '3A01', jid: `${PERSON}@s.whatsapp.net`, phone: PERSON, text: 'my secret' };
+    await recordReceived(store, ownership, { message, nowMs });
+    for (const full of await findFullOutboxes(store, 'main')) await relayOutbox(store, full);
+    const told = async () =>
+      JSON.stringify(await readEvents({ store, workspace: 'main' }, LOG_START, { limit: 500, types: EVENT_TYPES }));
+    expect(await told())
+      .to.include(PERSON)
+      .and.include('my secret');
+    await giveDeviceBack(store, ownership);
+    expect(await removeDevice(store, address)).to.equal('removed');
+    const { code, stderr } = await runCli(space, ['person', 'forget', PERSON]);
+    expect(code, stderr).to.equal(0);
+    expect(await told()).not.to.match(new RegExp(`${PERSON}|my secret`));
   });
 });

@@ -72,3 +72,8 @@ export const AUDIT_ACTIONS = [
   'webhook.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** Whether it concerns the whole installation, and not one workspace. */
+export function isOfInstallation(action: AuditAction): boolean {
+  return /^(user|session|keys|version|workspace)\./.test(action);
+}

@@ -89,6 +89,8 @@ export interface AuditView {
   atMs: number;
   user: string;
   action: AuditAction;
+  /** Absent where it concerns the whole installation. */
+  workspace?: string;
   target?: string;
   requestId?: string;
 }

@@ -7,6 +7,8 @@ export interface Breaker {
   sinceMs?: number;
   /** No request before. */
   nextAttemptMs?: number;
+  /** Nor before that: the latest of what it asked for (`Retry-After`). */
+  askedUntilMs?: number;
   /** How many of `TOLD_AFTER_MS` have been told. */
   told?: number;
   /** Of what is put aside, which says nothing of the endpoint: how often in a row it failed again, and nothing else was taken. */
@@ -51,10 +53,15 @@ export function nextBreaker(
   if (attempt.status === GONE || (wasWarned && failedMs >= DISABLED_AFTER_MS)) {
     return { status: 'disabled', breaker: {}, tell: 'disabled' };
   }
-  const askedMs = longestAsked(retryAfterMs);
-  const delayMs = Math.max(delayAfter(failures + 1, random), askedMs);
   const due = TOLD_AFTER_MS.filter((afterMs) => failedMs >= afterMs).length;
-  const breaker = { failures: failures + 1, sinceMs, nextAttemptMs: nowMs + delayMs, told: Math.max(told, due) };
+  // Another request may have been asked for more time meanwhile.
+  const formerMs = isOver(before.askedUntilMs, nowMs) ? 0 : before.askedUntilMs!;
+  const askedUntilMs = Math.max(retryAfterMs > 0 ? nowMs + longestAsked(retryAfterMs) : 0, formerMs);
+  const breaker = {
+    ...{ failures: failures + 1, sinceMs, told: Math.max(told, due) },
+    nextAttemptMs: Math.max(nowMs + delayAfter(failures + 1, random), askedUntilMs),
+    ...(askedUntilMs > 0 && { askedUntilMs }),
+  };
   return { status: 'failing', breaker, ...(due > told && { tell: 'failing' }) };
 }
 

@@ -15,26 +15,41 @@ export function hideParts(event: GatewayEvent, { content, numbers }: Hidden): Ga
   return { ...event, data: numbers === 'masked' ? maskNumbers(data) : data };
 }
 
-/** What holds numbers, and what people may have written their own into, at any depth. */
+/** What holds numbers, and what people may have written them into, at any depth. */
 const NUMBERS = ['to', 'from', 'phone', 'phones'];
-const WORDS = ['name', 'text', 'filename'];
+const WORDS = ['name', 'text', 'filename', 'emoji'];
 
 function maskNumbers(data: Data): Data {
-  const own = /^\d{7,}/.exec(String(data.from ?? data.phone ?? ''))?.[0];
-  const inWords = own === undefined ? undefined : spelled(own);
+  const ends = new Set(numbersIn(data).map(endOf));
   const mask = (value: unknown, field: string): unknown => {
     if (Array.isArray(value)) return value.map((each) => mask(each, field));
     if (typeof value === 'object' && value !== null) return maskFields(value);
     if (typeof value !== 'string') return value;
     if (NUMBERS.includes(field)) return maskPerson(value);
-    return inWords && WORDS.includes(field) ? value.replace(inWords, (found) => maskPerson(digitsOf(found))) : value;
+    return ends.size > 0 && WORDS.includes(field) ? value.replace(GROUPED, (group) => maskGroup(group, ends)) : value;
   };
   const maskFields = (fields: object): Data =>
     Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, mask(value, field)]));
   return maskFields(data);
 }
 
-const digitsOf = (text: string) => text.replace(/\D/g, '');
+/** The own one, and those of contacts: who has no name is shown under the number. */
+function numbersIn({ from, phone, content }: Data): string[] {
+  const own = /^\d{7,}/.exec(String(from ?? phone ?? '')) ?? [];
+  const { contacts = [] } = (content ?? {}) as { contacts?: readonly { phones: readonly string[] }[] };
+  return [...own, ...contacts.flatMap(({ phones }) => phones)];
+}
+
+/** The zeros of the scripts in which people write numbers; their other digits follow them. */
+const ZEROS = [
+  ...[0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6],
+  ...[0xe50, 0xed0, 0xf20, 0x1040, 0x17e0, 0x1810, 0xff10],
+];
+/** Each digit in all scripts. */
+const SPELLINGS = Array.from({ length: 10 }, (_, digit) => ZEROS.map((zero) => String.fromCodePoint(zero + digit)));
+const PLAIN = new Map(SPELLINGS.flatMap((spellings, digit) => spellings.map((each) => [each, String(digit)])));
+
+const digitsOf = (signs: readonly string[]) => signs.map((sign) => PLAIN.get(sign) ?? '').join('');
 
 /** A number, or `digits@lid`. */
 function maskPerson(person: string): string {
@@ -42,7 +57,32 @@ function maskPerson(person: string): string {
   return maskPhoneNumber(digits) + (server === undefined ? '' : `@${server}`);
 }
 
-/** Digits without a country's code are the same number, however they are grouped. */
-const BETWEEN = String.raw`[^\p{L}\p{N}]{0,3}`;
-const spelled = (digits: string) =>
-  new RegExp(String.raw`(?:\d${BETWEEN}){0,7}${[...digits.slice(-8)].join(BETWEEN)}(?!\d)`, 'gu');
+/** Digits without a country's code are the same number, however they are grouped, and in whatever script they are. */
+const endOf = (digits: string) => digits.slice(-END_DIGITS);
+const END_DIGITS = 8;
+const LENGTHS = Array.from({ length: END_DIGITS }, (_, i) => i + 1);
+const MOST_DIGITS = 15;
+const GROUPED = /\p{Nd}(?:[^\p{L}\p{N}]{0,8}\p{Nd})*/gu;
+const DIGIT = /\p{Nd}/u;
+const isDigit = (sign: string | undefined) => sign !== undefined && (PLAIN.has(sign) || DIGIT.test(sign));
+
+/** There may be as many as a card has lines: each end of digits is looked up among all of them. */
+function maskGroup(group: string, ends: ReadonlySet<string>): string {
+  const signs = [...group];
+  let masked = '';
+  let from = 0;
+  let [places, digits] = [[] as number[], ''];
+  for (const [place, sign] of signs.entries()) {
+    if (!isDigit(sign)) continue;
+    places.push(place);
+    digits = (digits + (PLAIN.get(sign) ?? '')).slice(-END_DIGITS);
+    // Within a number there is no end.
+    if (isDigit(signs[place + 1])) continue;
+    if (!LENGTHS.some((length) => ends.has(digits.slice(-length)))) continue;
+    const start = places.at(-MOST_DIGITS) ?? places[0]!;
+    masked += signs.slice(from, start).join('') + maskPerson(digitsOf(signs.slice(start, place + 1)));
+    from = place + 1;
+    [places, digits] = [[], ''];
+  }
+  return masked + signs.slice(from).join('');
+}

@@ -61,7 +61,8 @@ export function openClient(url: URL, { policy, surroundings, signal, timeoutMs, 
         const plain = sliced as Duplex as Socket;
         if (url.protocol === 'http:') return connected(null, plain);
         // Slices of what is encrypted: one turn may bring thousands of records, each with a byte of the file.
-        const secured = open({ ...options, httpSocket: plain }, connected) as unknown as Socket;
+        const over = { ...options, ...serverNameOf(url), httpSocket: plain };
+        const secured = open(over, connected) as unknown as Socket;
         sliced.on('error', (failure) => secured.destroy(failure));
       });
     },
@@ -71,4 +72,9 @@ export function openClient(url: URL, { policy, surroundings, signal, timeoutMs, 
     await client.destroy();
   };
   return { client, close, bytesRead: () => transport?.bytesRead ?? 0 };
+}
+
+/** In TLS a name has no dot at its end, which servers refuse. */
+function serverNameOf({ hostname }: URL): { servername?: string } {
+  return hostname.endsWith('.') ? { servername: hostname.slice(0, -1) } : {};
 }

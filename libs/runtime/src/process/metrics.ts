@@ -13,6 +13,7 @@ export const LABEL_MEANINGS = {
   kind: 'what a send is: text, media, otp',
   lane: 'whether events are told at once (prompt), or gathered (lists)',
   method: 'the method of an HTTP request',
+  node: 'the host and port of a master of a Redis Cluster',
   node_version: 'the version of Node.js',
   on_messenger: 'what the network says of a number',
   outcome: 'how that ended which the metric counts',

@@ -7,9 +7,10 @@ import { loggerOptions } from '../config/gateway-config.js';
 import { createLogger, type Logger, type LogThreshold } from '../logs/logger.js';
 import { type ConfirmWrites, confirmByReplicas, confirmNothing } from '../redis/confirm-writes.js';
 import { createRedisClients, type RedisClients, type RedisPurpose } from '../redis/redis-clients.js';
-import { masterNodes } from '../redis/redis-nodes.js';
+import { addressOfNode, masterNodes } from '../redis/redis-nodes.js';
 import { refuseWrongSettings } from '../redis/redis-settings.js';
 import { followRedisTime } from '../redis/redis-time.js';
+import { tellWrongClocks } from '../redis/tell-wrong-clocks.js';
 import { startTracing } from '../tracing/start-tracing.js';
 import type { Lifecycle } from './lifecycle.js';
 import { createMetrics, type Registry } from './metrics.js';
@@ -97,7 +98,13 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   for (const reason of doubts) logger.warn('redis is not as it should be', { reason });
   const confirmWrites = waits ? confirmBy(config.REDIS_WAIT_REPLICAS, clients, lifecycle) : confirmNothing;
   if (waits) checks.confirms = () => assertConfirms(clients);
-  const stopFollowing = await followRedisTime(clients.failFast);
+  const tell = tellWrongClocks(logger);
+  const stopFollowing = await followRedisTime(clients.failFast, {
+    onNodes: (aheadMs) => {
+      metrics.noteNodeClocks(aheadMs);
+      tell(aheadMs);
+    },
+  });
   lifecycle.add('time of redis', async () => stopFollowing());
 
   const shared = new Map<string, unknown>();
@@ -144,18 +151,14 @@ const ANSWER_MS = 1_000;
  * that hangs, a connection by which nothing was asked lately does not know.
  */
 async function assertConfirms({ failFast, confirms }: RedisClients<Always>): Promise<void> {
-  const reached = connectedMasters(confirms).map(addressOf);
-  const missing = connectedMasters(failFast).filter((node) => !reached.includes(addressOf(node)));
+  const reached = connectedMasters(confirms).map(addressOfNode);
+  const missing = connectedMasters(failFast).filter((node) => !reached.includes(addressOfNode(node)));
   const answers = await Promise.all(missing.map(answersSoon));
   if (answers.includes(true)) throw new Error('the connection that confirms writes does not answer');
 }
 
 function connectedMasters(redis: Redis): Redis[] {
   return masterNodes(redis).filter(({ status }) => status === 'ready');
-}
-
-function addressOf({ options: { host, port } }: Redis): string {
-  return `${host}:${port}`;
 }
 
 function answersSoon(node: Redis): Promise<boolean> {

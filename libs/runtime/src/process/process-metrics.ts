@@ -37,6 +37,12 @@ export const PROCESS_METRICS = {
     help: 'How far the clock of this machine is ahead of that of Redis, which processes go by.',
     question: 'Is the clock of a machine wrong? Times in its log are, then.',
   }),
+  nodeClockOffset: gauge('gateway_redis_clock_offset_seconds', {
+    help: 'How far the clock of a master of a Redis Cluster is ahead of that of most, which processes go by.',
+    question: 'Is the clock of a master wrong?',
+    labels: { node: 'open' },
+    of: 'fleet',
+  }),
   redisUp: gauge('gateway_redis_up', {
     help: '1 while this connection to Redis is ready, else 0.',
     question: 'Does this process reach Redis?',
@@ -59,11 +65,13 @@ export interface ProcessMetrics {
   /** For each command of a connection, when it has ended. */
   onCommand(purpose: RedisPurpose): ((seconds: number, error?: Error) => void) | undefined;
   noteSettings(config: object): void;
+  /** By how many ms the clock of each master of a Cluster that answers is ahead. */
+  noteNodeClocks(aheadMs: ReadonlyMap<string, number>): void;
 }
 
 /** @param readStatus which connections there are, and whether each is ready. */
 export function addProcessMetrics(registry: Registry, readStatus: () => Record<string, boolean>): ProcessMetrics {
-  const { build, config, redisSeconds, redisErrors } = addMetrics(registry, PROCESS_METRICS, {
+  const { build, config, nodeClockOffset, redisSeconds, redisErrors } = addMetrics(registry, PROCESS_METRICS, {
     clockOffset: (offset) => offset.set(clockAheadMs() / 1000),
     redisUp: (up) => {
       for (const [name, isReady] of Object.entries(readStatus()))
@@ -85,6 +93,11 @@ export function addProcessMetrics(registry: Registry, readStatus: () => Record<s
     },
     noteSettings(settings) {
       for (const [setting, fingerprint] of fingerprintsOf(settings)) config.set({ setting, fingerprint }, 1);
+    },
+    noteNodeClocks(aheadMs) {
+      // Not of those that are away, or have gone.
+      nodeClockOffset.reset();
+      for (const [node, ms] of aheadMs) nodeClockOffset.set({ node }, ms / 1000);
     },
   };
 }

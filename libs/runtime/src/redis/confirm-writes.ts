@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { systemClock } from '../clock.js';
 import { GatewayError } from '../errors.js';
-import { isBeingReplaced } from './is-being-replaced.js';
 import { masterNodes, masterOfKey } from './redis-nodes.js';
-import { electionHeardAtMs } from './sentinel-connector.js';
+import { isBeingReplaced } from './sentinels/is-being-replaced.js';
+import { electionHeardAtMs } from './sentinels/sentinel-connector.js';
 import { type Connections, readHistoryId, readServerId, serverOf } from './server-of.js';
 
 /**

@@ -1,13 +1,16 @@
 import { createConnection } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Cluster, Redis, type RedisOptions } from 'ioredis';
+import { inItsDatabase } from './in-its-database.js';
 import type { RedisAccess, RedisAddress, RedisNode } from './redis-address.js';
-import { leaveSentinels, newestMaster } from './sentinel-connector.js';
+import { leaveSentinels, newestMaster } from './sentinels/sentinel-connector.js';
 
 const SENTINEL_TIMEOUT_MS = 2_000;
 /** How soon a failover is noticed by who has no command that is refused. */
 const SLOTS_REFRESH_MS = 5_000;
 const CLUSTER_RETRY_MS = 200;
+/** The next attempt is at another node, which may answer at once: from this one on they come no later. */
+const CLUSTER_STEADY_TRY = 2;
 
 /** What applies to every connection of a client, whatever it leads to. */
 export type ClientOptions = Omit<RedisOptions, 'replyMapping' | 'retryStrategy'> & {
@@ -22,7 +25,7 @@ type AddressOf<Kind> = Extract<RedisAddress, { kind: Kind }>;
  * typed as one of a single Redis (see redis-nodes.ts).
  */
 export function connectTo(address: RedisAddress): Connect {
-  if (address.kind === 'single') return (options) => new Redis(address.url, options);
+  if (address.kind === 'single') return (options) => inItsDatabase(new Redis(address.url, options));
   return address.kind === 'sentinel' ? bySentinels(address) : toCluster(address);
 }
 
@@ -46,7 +49,7 @@ function bySentinels(address: AddressOf<'sentinel'>): Connect {
       sentinelUsername: sentinelAccess.username,
       sentinelPassword: sentinelAccess.password,
     });
-    return client.on('end', () => leaveSentinels(client));
+    return inItsDatabase(client.on('end', () => leaveSentinels(client)));
   };
 }
 
@@ -70,7 +73,7 @@ function connectCluster(nodes: RedisNode[], options: ClientOptions, learn: (pres
   const { retryStrategy, enableOfflineQueue = true, ...each } = options;
   const waits = options.maxRetriesPerRequest === null;
   const cluster = new Cluster(nodes, {
-    clusterRetryStrategy: retryStrategy,
+    clusterRetryStrategy: (tries) => retryStrategy(Math.min(tries, CLUSTER_STEADY_TRY)),
     enableOfflineQueue,
     // ioredis goes by the addresses of names, and certificates are for names.
     ...(each.tls && { dnsLookup: (name: string, done: (error: null, name: string) => void) => done(null, name) }),

@@ -31,7 +31,7 @@ const SENTINEL_PARAMETERS = ['sentinelUsername', 'sentinelPassword'];
  */
 export function parseRedisUrl(url: string): RedisAddress {
   if (/^rediss?:\/\//.test(url)) {
-    if (!URL.canParse(url)) throw new Error('is not a Redis URL');
+    refuseWrongParts(url);
     return { kind: 'single', url };
   }
   const parts = SHAPE.exec(url)?.groups;
@@ -40,7 +40,7 @@ export function parseRedisUrl(url: string): RedisAddress {
   const isTls = parts.scheme === 'rediss';
   const nodes = parts.hosts!.split(',').map((host) => parseNode(host, DEFAULT_PORTS[kind]));
   const path = (parts.path ?? '').split('/').filter((part) => part !== '');
-  const query = new URLSearchParams(parts.query ?? '');
+  const query = parseQuery(parts.query);
   const access = { ...parseUser(parts.user), isTls };
   if (kind === 'cluster') {
     if (path.length > 0) throw new Error('names a database, which a Redis Cluster does not have');
@@ -51,10 +51,23 @@ export function parseRedisUrl(url: string): RedisAddress {
   const [master, db = '0', ...rest] = path;
   if (!master || rest.length > 0)
     throw new Error('must end with the name of the master, as in redis+sentinel://host/mymaster');
-  if (!/^\d{1,3}$/.test(db)) throw new Error('has a database that is no number');
-  const [username, password] = SENTINEL_PARAMETERS.map((name) => query.get(name) ?? undefined);
+  const [username, password] = SENTINEL_PARAMETERS.map((name) => query.get(name));
   const sentinelAccess = { ...(username && { username }), ...(password && { password }), isTls };
-  return { kind, sentinels: nodes, master: decodeURIComponent(master), db: Number(db), sentinelAccess, ...access };
+  return { kind, sentinels: nodes, master: decode(master), db: parseDatabase(db), sentinelAccess, ...access };
+}
+
+/** Of one server: it is read by ioredis, which says less clearly what is wrong. */
+function refuseWrongParts(url: string): void {
+  if (!URL.canParse(url)) throw new Error('is not a Redis URL');
+  const { username, password, pathname, searchParams } = new URL(url);
+  for (const part of [username, password]) decode(part);
+  for (const db of [pathname.replaceAll('/', ''), searchParams.get('db') ?? '']) if (db !== '') parseDatabase(db);
+}
+
+/** @throws for what ioredis would take for database 0. */
+function parseDatabase(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new Error('has a database that is no number');
+  return Number(text);
 }
 
 function parseNode(text: string, defaultPort: number): RedisNode {
@@ -68,13 +81,32 @@ function parseUser(text: string | undefined): Pick<RedisAccess, 'username' | 'pa
   if (text === undefined) return {};
   const [username = '', ...password] = text.split(':');
   return {
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password.length > 0 && { password: decodeURIComponent(password.join(':')) }),
+    ...(username !== '' && { username: decode(username) }),
+    ...(password.length > 0 && { password: decode(password.join(':')) }),
   };
 }
 
+/** Not by `URLSearchParams`, which takes the `+` of a password for a space. */
+function parseQuery(text = ''): Map<string, string> {
+  const pairs = text.split('&').filter((pair) => pair !== '');
+  return new Map(
+    pairs.map((pair) => {
+      const [name = '', ...value] = pair.split('=');
+      return [decode(name), decode(value.join('='))];
+    }),
+  );
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error('has a % that begins no character: write %25 for a % itself');
+  }
+}
+
 /** A misspelt one would be silently without effect. */
-function refuseOthers(query: URLSearchParams, known: readonly string[]): void {
+function refuseOthers(query: ReadonlyMap<string, string>, known: readonly string[]): void {
   const other = [...query.keys()].find((name) => !known.includes(name));
   if (other !== undefined) throw new Error(`has an unknown parameter, ${other}`);
 }

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
-import type { Redis, RedisOptions } from 'ioredis';
+import { type Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { GatewayError } from '../errors.js';
 import type { Logger } from '../logs/logger.js';
 import { connectTo } from './connect.js';
 import { parseRedisUrl } from './redis-address.js';
+import { isCluster } from './redis-nodes.js';
+import { onWholeSlots } from './whole-slots.js';
 
 /**
  * One connection per purpose: they differ in what happens while Redis is away.
@@ -30,7 +32,7 @@ export interface RedisClientsOptions<Purpose extends RedisPurpose> {
 }
 
 export type RedisClients<Purpose extends RedisPurpose = DefaultPurpose> = Record<Purpose, Redis> & {
-  /** Rejects with `redis_away` when Redis has not answered on all of them before `until` is aborted. Default: in 10 s. */
+  /** Rejects with `redis_away` when Redis has not let all of them in before `until` is aborted. Default: in 10 s. */
   waitForReady(until?: AbortSignal): Promise<void>;
   /** Closes all. Safe to repeat. */
   close(): Promise<void>;
@@ -39,6 +41,8 @@ export type RedisClients<Purpose extends RedisPurpose = DefaultPurpose> = Record
 const READY_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 const PING_EVERY_MS = 10_000;
+/** On a Cluster a subscriber hears nothing while its node hangs, and all others go on. */
+const LOOK_AT_NODE_EVERY_MS = 2_000;
 
 /**
  * How each purpose treats an outage. `socketTimeout` counts only while an answer is outstanding: it finds connections
@@ -98,14 +102,15 @@ export function createRedisClients<Purpose extends RedisPurpose = DefaultPurpose
     gatherWrites(client);
     const onEnd = onCommand?.(purpose);
     if (onEnd) timeCommands(client, onEnd);
-    return purpose === 'queue' || purpose === 'failFastQueue' ? allowWhenFull(client) : client;
+    return purpose === 'queue' || purpose === 'failFastQueue' ? runAsOurs(client) : client;
   };
   const clients: Partial<Record<RedisPurpose, Redis>> = Object.fromEntries(
     purposes.map((purpose) => [purpose, make(purpose)]),
   );
   const all = Object.values(clients);
-  const check = address.kind === 'cluster' ? leaveNodeAlone : ping;
-  const pings = setInterval(() => clients.subscriber && check(clients.subscriber), PING_EVERY_MS).unref();
+  const [check, everyMs] =
+    address.kind === 'cluster' ? ([leaveNodeAlone, LOOK_AT_NODE_EVERY_MS] as const) : ([ping, PING_EVERY_MS] as const);
+  const pings = setInterval(() => clients.subscriber && check(clients.subscriber), everyMs).unref();
   return {
     ...(clients as Record<Purpose, Redis>),
     waitForReady: async (until = AbortSignal.timeout(READY_TIMEOUT_MS)) => {
@@ -121,11 +126,14 @@ export function createRedisClients<Purpose extends RedisPurpose = DefaultPurpose
 /**
  * BullMQ's scripts run also when Redis is full, as ours do that keep up what was accepted: what they work on are the
  * wake-ups of sends that are in Redis already. Without it a worker loses its jobs, and asks for the next one without a pause.
+ * And as ours, not while their slot of a Cluster moves.
  */
-function allowWhenFull(client: Redis): Redis {
+function runAsOurs(client: Redis): Redis {
   const define = client.defineCommand.bind(client);
-  client.defineCommand = (name, definition) =>
-    define(name, { ...definition, lua: `#!lua flags=allow-oom\n${definition.lua}` });
+  client.defineCommand = (name, definition) => {
+    const lua = `#!lua flags=allow-oom\n${definition.lua}`;
+    define(name, { ...definition, lua: isCluster(client) ? onWholeSlots(lua) : lua });
+  };
   return client;
 }
 
@@ -176,16 +184,17 @@ function reconnectOnError(error: Error): 2 | false {
   return error.message.startsWith('READONLY') ? 2 : false;
 }
 
-/** An outage is two lines, not one per attempt to connect. */
+/** An outage is two lines, not one per attempt to connect; and one more where Redis answers by refusing it. */
 function logOutages(client: Redis, logger: Logger): void {
-  let away = false;
+  const told = new Set<string>();
   client.on('error', (error) => {
-    if (!away) logger.warn('redis connection lost', { error });
-    away = true;
+    const what = error instanceof ReplyError ? 'redis refuses connections' : 'redis connection lost';
+    if (!told.has(what)) logger.warn(what, { error });
+    told.add(what);
   });
   client.on('ready', () => {
-    if (away) logger.info('redis connection restored');
-    away = false;
+    if (told.size > 0) logger.info('redis connection restored');
+    told.clear();
   });
 }
 
@@ -222,17 +231,22 @@ async function leaveNodeAlone(client: Redis): Promise<void> {
 function waitForReady(client: Redis, until: AbortSignal): Promise<void> {
   if (client.status === 'ready') return Promise.resolve();
   return new Promise((resolve, reject) => {
+    let message = 'Redis does not answer';
+    const note = (error: Error) => {
+      message = error instanceof ReplyError ? `Redis refuses connections: ${error.message}` : 'Redis does not answer';
+    };
     const giveUp = () => {
-      client.off('ready', done);
-      reject(new GatewayError({ code: 'redis_away', message: 'Redis does not answer' }));
+      client.off('ready', done).off('error', note);
+      reject(new GatewayError({ code: 'redis_away', message }));
     };
     const done = () => {
       until.removeEventListener('abort', giveUp);
+      client.off('error', note);
       resolve();
     };
     if (until.aborted) return giveUp();
     until.addEventListener('abort', giveUp, { once: true });
-    client.once('ready', done);
+    client.once('ready', done).on('error', note);
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { GatewayError } from '../errors.js';
-import { masterNodes } from './redis-nodes.js';
+import { addressOfNode, isCluster, masterNodes } from './redis-nodes.js';
 
 /** The oldest version whose scripts can say that they run also when it is full. */
 const MINIMUM_VERSION = [7, 0] as const;
@@ -21,7 +21,8 @@ export async function refuseWrongSettings(
   const { infos, silent } = await readInfos(client);
   const ofAll = (find: (info: Info) => string[]) => [...new Set(infos.flatMap(find))];
   const noAof = ofAll(findVolatile);
-  const problems = [...ofAll(findProblems), ...(withoutAof ? [] : noAof)];
+  const wrongKind = isCluster(client) ? [] : ofAll(findCluster);
+  const problems = [...ofAll(findProblems), ...wrongKind, ...(withoutAof ? [] : noAof)];
   if (problems.length === 0) return [...silent, ...ofAll(findDoubts), ...noAof];
   throw new GatewayError({
     code: 'redis_settings',
@@ -37,8 +38,10 @@ async function readInfos(client: Redis): Promise<{ infos: Info[]; silent: string
   const failure = answers.find((answer) => answer.status === 'rejected');
   if (failure && infos.length === 0) throw failure.reason;
   const away = nodes.filter((_, i) => answers[i]?.status === 'rejected');
-  const nameOf = ({ options: { host, port } }: Redis) => `${host}:${port}`;
-  return { infos, silent: away.map((node) => `${nameOf(node)} does not answer, and its settings are not known`) };
+  return {
+    infos,
+    silent: away.map((node) => `${addressOfNode(node)} does not answer, and its settings are not known`),
+  };
 }
 
 function findDoubts({ connected_clients: connected, maxclients: most }: Info): string[] {
@@ -48,6 +51,11 @@ function findDoubts({ connected_clients: connected, maxclients: most }: Info): s
 
 function findVolatile({ aof_enabled: isOn }: Info): string[] {
   return isOn === '1' ? [] : ['appendonly is off, must be on: a restart would lose accepted messages'];
+}
+
+/** Through one address only the keys of one node could be reached. */
+function findCluster({ cluster_enabled: isOn }: Info): string[] {
+  return isOn === '1' ? ['it is a Redis Cluster: REDIS_URL must begin with redis+cluster:// or rediss+cluster://'] : [];
 }
 
 function findProblems(info: Info): string[] {

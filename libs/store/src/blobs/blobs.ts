@@ -3,7 +3,8 @@ import type { MediaContent, MediaType, MediaUpload } from '@gateway/contracts/co
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { systemClock } from '@gateway/runtime/clock';
+import { inTime, systemClock } from '@gateway/runtime/clock';
+import { GatewayError } from '@gateway/runtime/errors';
 import { writeTogether } from '../core/confirming/write-together.js';
 import { defineScript, number, bytes as sealedBytes, text } from '../core/scripts/define-script.js';
 import { isOne, nothing, oneOf } from '../core/scripts/replies.js';
@@ -23,11 +24,13 @@ import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 const CHUNK_BYTES = 512 * 1024;
 /** Longer than any request takes from its file to its promise. */
 const RESERVED_MS = 10 * 60_000;
+/** Far longer than it takes to read a piece. */
+const CHUNK_READ_MS = 3_000;
 
 const reserveStep = defineScript({
   name: 'reserve-blob',
   whenFull: 'refused',
-  keys: ['shortIds', 'blobs', 'sizes', 'total', 'holders', '...chunks'],
+  keys: ['shortIds', 'blobs', 'sizes', 'total', 'reserved', 'holders', '...chunks'],
   args: { hash: text, bytes: number, holder: text, nowMs: number, diesAtMs: number, quotaBytes: number },
   reply: oneOf('kept', 'write', 'full', 'gone'),
 });
@@ -41,15 +44,15 @@ const writeChunk = defineScript({
 const keepStep = defineScript({
   name: 'keep-blob',
   whenFull: 'runs',
-  keys: ['blobs', 'holders', '...chunks'],
+  keys: ['blobs', 'reserved', 'holders', '...chunks'],
   args: { hash: text, holder: text, diesAtMs: number },
   reply: isOne,
 });
 const releaseStep = defineScript({
   name: 'release-blob',
   whenFull: 'runs',
-  keys: ['blobs', 'sizes', 'total', 'holders', '...chunks'],
-  args: { hash: text, holder: text },
+  keys: ['blobs', 'sizes', 'total', 'reserved', 'holders', '...chunks'],
+  args: { hash: text, holder: text, nowMs: number },
   reply: nothing,
 });
 
@@ -149,7 +152,17 @@ async function letGoOf(store: Store, workspace: Workspace, hold: Hold): Promise<
   await releaseBlob(store, workspace, hold).catch(() => {});
 }
 
-/** The bytes of a blob, `undefined` if it is gone. Throws if they cannot be decrypted, or have changed. */
+/** A file was not read, as Redis, or its node of a Cluster, has not answered for seconds. */
+export class BlobAwayError extends GatewayError {
+  constructor() {
+    super({ code: 'blob_away', message: 'the stored file could not be read in time' });
+  }
+}
+
+/**
+ * The bytes of a blob, `undefined` if it is gone. Throws if they cannot be decrypted, or have changed, and `BlobAwayError` rather than
+ * keep memory for a file that does not come.
+ */
 export async function readBlob(
   store: Store,
   workspace: Workspace,
@@ -158,12 +171,19 @@ export async function readBlob(
   const bytes = Buffer.allocUnsafe(sizeBytes);
   let at = 0;
   for (const key of keysOf(store, workspace, { hash, sizeBytes }).chunks) {
-    const sealed = await store.redis.getBuffer(key);
+    const reading = store.redis.getBuffer(key);
+    if (!(await inTime(reading, CHUNK_READ_MS))) throw new BlobAwayError();
+    const sealed = await reading;
     if (!sealed) return undefined;
     at += store.vault.open(sealed, 'file', key).copy(bytes, at);
   }
   if (hashBlob(bytes) !== hash) throw new Error('a blob is not what its name says');
   return bytes;
+}
+
+/** Resolves once the blobs of a workspace can be read, however long Redis, or their node of a Cluster, is away. */
+export async function awaitBlobs(store: Store, workspace: Workspace): Promise<void> {
+  await store.redis.exists(workspaceKeys(store.space, workspace).blobs);
 }
 
 /** The part of a send's record about its blob. */
@@ -177,7 +197,8 @@ function parseHold(hold: string): Hold {
 }
 
 async function releaseBlob(store: Store, workspace: Workspace, { hash, sizeBytes, holder }: Hold): Promise<void> {
-  await releaseStep(store, { ...keysOf(store, workspace, { hash, sizeBytes }), hash, holder });
+  const keys = keysOf(store, workspace, { hash, sizeBytes });
+  await releaseStep(store, { ...keys, hash, holder, nowMs: systemClock.nowMs() });
 }
 
 /** Releases the blobs of a device's sends that have ended since. Needs no owner; safe to repeat, also at the same time. */
@@ -235,7 +256,9 @@ function isKnown(store: Store, sealed: Buffer): boolean {
 }
 
 function keysOf(store: Store, workspace: Workspace, { hash, sizeBytes }: Blob) {
-  const { shortDeviceIds, blobs, blobSizes, blobBytes, blobHolders, blobChunk } = workspaceKeys(store.space, workspace);
+  const keys = workspaceKeys(store.space, workspace);
+  const { shortDeviceIds, blobs, blobSizes, blobBytes, blobReserved, blobHolders, blobChunk } = keys;
   const chunks = Array.from({ length: Math.ceil(sizeBytes / CHUNK_BYTES) }, (_, index) => blobChunk(hash, index));
-  return { shortIds: shortDeviceIds, blobs, sizes: blobSizes, total: blobBytes, holders: blobHolders(hash), chunks };
+  const ofHash = { reserved: blobReserved(hash), holders: blobHolders(hash), chunks };
+  return { shortIds: shortDeviceIds, blobs, sizes: blobSizes, total: blobBytes, ...ofHash };
 }

@@ -18,6 +18,8 @@ end
 local dies_at = math.max(tonumber(dies_at_ms), tonumber(known or 0))
 redis.call('ZADD', blobs_key, dies_at, hash)
 redis.call('SADD', holders_key, holder)
+redis.call('ZADD', reserved_key, dies_at_ms, holder)
+redis.call('PEXPIREAT', reserved_key, dies_at)
 local complete = true
 for i = before_chunks, #KEYS do -- The holders, too.
   if redis.call('PEXPIREAT', KEYS[i], dies_at) == 0 then complete = false end

@@ -1,6 +1,8 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { DEFAULT_WORKSPACE, deviceOfName, type Workspace } from '@gateway/contracts/ids';
 import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
+import { inTime } from '@gateway/runtime/clock';
 import { isCluster, masterNodes, masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import type { Redis } from 'ioredis';
 import { readWorkspaceLimits } from '../workspace/workspace-limits.js';
@@ -21,19 +23,28 @@ export interface Room {
 export interface Capacity extends Room {
   /** Bytes of the files of all workspaces, included in the used bytes. */
   fileBytes: number;
-  /** Those that there are. */
+  /** Those that there are, and of which it is known what their operators allow them. */
   workspaces?: readonly Workspace[];
   /** How many messages may wait in a workspace, where its operator limits them. */
   backlogLimits?: ReadonlyMap<Workspace, number>;
   /** On a Cluster, by shard: the room of its node, one object for each node; `undefined` while that is away. */
   ofShards?: readonly (Room | undefined)[];
+  /** The queued messages by shard. */
+  queuedInShards?: readonly (ReadonlyMap<Workspace, number> | undefined)[];
 }
+
+/**
+ * A node of a Cluster that has not answered by then counts as away: callers who need nothing of it wait for the whole of this, too. A
+ * node that is well answers in a few ms, and seldom stands still for longer, as when it forks to write its file anew.
+ */
+const ANSWER_MS = 300;
 
 type Memory = Pick<Room, 'usedBytes' | 'limitBytes'>;
 
 /**
  * Safe to repeat; costs two commands for each shard and for each workspace, however many devices there are. Throws when no node answers.
- * @param known the answer before: of workspaces whose node is away, and of their list, it holds on.
+ * On a Cluster three times `ANSWER_MS` at most while any node answers, and on a single Redis as long as that takes.
+ * @param known the answer before: of workspaces and shards whose node is away, and of the list of workspaces, it holds on.
  * @param inUse workspaces that are asked about also where the list does not have them.
  */
 export async function readCapacity(
@@ -41,12 +52,16 @@ export async function readCapacity(
   known?: Capacity,
   inUse: readonly Workspace[] = [],
 ): Promise<Capacity> {
-  const nodes = await readNodes(store);
-  const fullest = fullestOf(nodes);
-  const { workspaces, fileBytes, backlogLimits } = await readWorkspaces(store, { known, inUse });
-  const isLimited = backlogLimits.size > 0 || [...nodes.values()].some((memory) => memory && memory.limitBytes > 0);
-  const counts = isLimited ? await countQueued(store) : [];
-  const capacity = { ...fullest, workspaces, fileBytes, backlogLimits, queuedMessages: sumOf(counts) };
+  const [nodes, listed] = await Promise.all([readNodes(store), readList(store, known)]);
+  const fillsUp = [...nodes.values()].some((memory) => memory && memory.limitBytes > 0);
+  const count = () => countQueued(store, known?.queuedInShards);
+  const [ofWorkspaces, counted] = await Promise.all([
+    readWorkspaces(store, [...new Set([...listed, ...inUse])], known),
+    fillsUp || known?.backlogLimits?.size ? count() : undefined,
+  ]);
+  const isLimited = fillsUp || ofWorkspaces.backlogLimits.size > 0;
+  const counts = isLimited ? (counted ?? (await count())) : [];
+  const capacity = { ...fullestOf(nodes), ...ofWorkspaces, queuedMessages: sumOf(counts), queuedInShards: counts };
   if (!isCluster(store.redis)) return capacity;
   return { ...capacity, ofShards: roomsOfShards(store, nodes, counts) };
 }
@@ -59,7 +74,7 @@ export async function readFullestNode(store: Store): Promise<Memory> {
 /** `undefined` for one that is away: the others go on. */
 async function readNodes(store: Store): Promise<Map<Redis, Memory | undefined>> {
   const nodes = masterNodes(store.redis);
-  const memories = await settle(nodes.map(readMemory));
+  const memories = await settle(store, nodes.map(readMemory));
   return new Map(nodes.map((node, i) => [node, memories[i]]));
 }
 
@@ -100,10 +115,10 @@ function nodeOfShard({ redis, space }: Store, shard: number): Redis | undefined 
   }
 }
 
-/** What waits, by shard and workspace. */
-async function countQueued(store: Store): Promise<(ReadonlyMap<Workspace, number> | undefined)[]> {
+/** What waits, by shard and workspace. What waits on a node that is away will go on to. */
+async function countQueued(store: Store, known: Capacity['queuedInShards'] = []) {
   const shards = Array.from({ length: SHARDS }, (_, shard) => countInShard(store, shard));
-  return settle(shards);
+  return (await settle(store, shards)).map((count, shard) => count ?? known[shard]);
 }
 
 async function countInShard(store: Store, shard: number): Promise<ReadonlyMap<Workspace, number>> {
@@ -114,25 +129,33 @@ async function countInShard(store: Store, shard: number): Promise<ReadonlyMap<Wo
   return sumOf(devices.map(({ workspace }, i) => new Map([[workspace, toCount(backlogs[i])]])));
 }
 
-async function readWorkspaces(
-  store: Store,
-  { known, inUse }: { known: Capacity | undefined; inUse: readonly Workspace[] },
-) {
-  const listed = await listWorkspaces(store).then(
-    (entries) => entries.map(({ name }) => name),
-    () => known?.workspaces ?? [DEFAULT_WORKSPACE],
-  );
-  const workspaces = [...new Set([...listed, ...inUse])];
-  const files = await answersOf(
-    workspaces.map((name) => readNumber(store, workspaceKeys(store.space, name).blobBytes)),
-  );
-  const limits = await answersOf(workspaces.map((name) => readWorkspaceLimits(store, name)));
+async function readList(store: Store, known: Capacity | undefined): Promise<readonly Workspace[]> {
+  const [entries] = await answersOf(store, [listWorkspaces(store)]);
+  return entries?.map(({ name }) => name) ?? known?.workspaces ?? [DEFAULT_WORKSPACE];
+}
+
+async function readWorkspaces(store: Store, names: readonly Workspace[], known: Capacity | undefined) {
+  const [files, limits] = await Promise.all([
+    answersOf(
+      store,
+      names.map((name) => readNumber(store, workspaceKeys(store.space, name).blobBytes)),
+    ),
+    answersOf(
+      store,
+      names.map((name) => readWorkspaceLimits(store, name)),
+    ),
+  ]);
   const backlogLimits = new Map<Workspace, number>();
-  for (const [i, name] of workspaces.entries()) {
+  for (const [i, name] of names.entries()) {
     const backlog = limits[i] ? limits[i].backlog : known?.backlogLimits?.get(name);
     if (backlog !== undefined) backlogLimits.set(name, backlog);
   }
-  return { workspaces, backlogLimits, fileBytes: files.reduce<number>((sum, bytes = 0) => sum + bytes, 0) };
+  const fileBytes = files.reduce<number>((sum, bytes = 0) => sum + bytes, 0);
+  return {
+    workspaces: names.filter((name, i) => limits[i] || known?.workspaces?.includes(name)),
+    backlogLimits,
+    fileBytes,
+  };
 }
 
 async function readNumber(store: Store, key: string): Promise<number> {
@@ -150,13 +173,30 @@ function sumOf(counts: readonly (ReadonlyMap<Workspace, number> | undefined)[]):
 }
 
 /** What lies on a node that is away is `undefined`. Throws when nothing else came. */
-async function settle<Result>(asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
-  const answers = await answersOf(asked);
-  if (answers.length > 0 && answers.every((answer) => answer === undefined)) await asked[0];
-  return answers;
+async function settle<Result>(store: Store, asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
+  const answers = await answersOf(store, asked);
+  const isThere = (answer: Result | undefined) => answer !== undefined;
+  if (asked.length === 0 || answers.some(isThere)) return answers;
+  // Not one in time: there is nothing to go on with, and it may be this process that is slow.
+  const late = await Promise.all(asked.map(orUndefined));
+  if (!late.some(isThere)) await asked[0];
+  return late;
 }
 
 /** `undefined` for what lies on a node that is away. */
-async function answersOf<Result>(asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
-  return Promise.all(asked.map((one) => one.catch(() => undefined)));
+async function answersOf<Result>(store: Store, asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
+  const answers = asked.map((): Result | undefined => undefined);
+  const all = Promise.all(
+    asked.map(async (one, i) => {
+      answers[i] = await orUndefined(one);
+    }),
+  );
+  // A process that was busy for as long has yet to read what has come meanwhile.
+  if (!isCluster(store.redis)) await all;
+  else if (!(await inTime(all, ANSWER_MS))) await turn();
+  return [...answers];
+}
+
+function orUndefined<Result>(asked: Promise<Result>): Promise<Result | undefined> {
+  return asked.catch(() => undefined);
 }

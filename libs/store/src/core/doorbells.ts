@@ -1,5 +1,8 @@
 import { type Doorbell, decodeDoorbell, encodeDoorbell } from '@gateway/contracts/doorbell';
-import { doorbellChannel, type KeySpace } from '@gateway/contracts/redis-keys';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { doorbellChannel, type KeySpace, shardKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
+import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import type { Redis } from 'ioredis';
 import type { Store } from './store.js';
 
@@ -7,7 +10,21 @@ import type { Store } from './store.js';
 export async function ringDoorbell(store: Store, doorbell: Doorbell): Promise<void> {
   // A client of a Cluster that was closed never answers.
   if (store.redis.status === 'end') return;
-  await store.redis.publish(doorbellChannel(store.space), encodeDoorbell(doorbell)).catch(() => undefined);
+  await nodeOf(store, doorbell)
+    .publish(doorbellChannel(store.space), encodeDoorbell(doorbell))
+    .catch(() => undefined);
+}
+
+/**
+ * Whichever node of a Cluster is told, all hear of it. Not any: that one may hang, while the device's own has just answered, or will not
+ * for anybody.
+ */
+function nodeOf({ redis, space }: Store, address: DeviceAddress): Redis {
+  try {
+    return masterOfKey(redis, shardKeys(space, shardOf(address)).devices);
+  } catch {
+    return redis;
+  }
 }
 
 /** The one subscriber of a process, shared by all who listen. */

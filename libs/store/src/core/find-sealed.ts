@@ -1,5 +1,5 @@
 import { restOfKey } from '@gateway/contracts/redis-keys';
-import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
+import { scanKeys } from '@gateway/runtime/redis/scan-keys';
 import { defineScript, number, text } from './scripts/define-script.js';
 import { words } from './scripts/replies.js';
 import type { Store } from './store.js';
@@ -57,7 +57,7 @@ const FIELDS_AT_ONCE = 500;
 
 /**
  * Everything that is sealed in this installation, a few hundred at a time, while all runs: what is there all the while is
- * among them, at times twice.
+ * among them, at times twice. Throws, perhaps only at the end, when some of it may have been missed (`scanKeys`).
  */
 export async function* findSealed(store: Store): AsyncGenerator<SealedValue[]> {
   for await (const keys of scanKeys(store.redis, { match: `${store.space.prefix}:{*`, count: KEYS_AT_ONCE })) {

@@ -98,7 +98,10 @@ async function checkUntilKnown(store: Store, stopping: AbortSignal): Promise<voi
   }
 }
 
-/** Marks a new installation, or throws when the data in Redis is of another version of the data model. */
+/**
+ * Marks a new installation, or throws when the data in Redis is of another version of the data model.
+ * @public Tests start with it.
+ */
 export async function checkSchema(store: Store): Promise<void> {
   const key = schemaKey(store.space);
   // A full Redis refuses to write, and a process that was there before must be able to come back.

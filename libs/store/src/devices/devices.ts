@@ -11,7 +11,7 @@ import {
 import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
-import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
+import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
@@ -47,7 +47,7 @@ const setFieldStep = defineScript({
   name: 'set-device-field',
   whenFull: 'runs',
   keys: ['device'],
-  args: { field: text, value: text },
+  args: { madeAtMs: mixed, field: text, value: text },
   reply: isOne,
 });
 
@@ -175,24 +175,37 @@ export async function readAccountEpoch(store: Store, address: DeviceAddress): Pr
   return Number((await store.redis.hget(deviceKeys(store.space, address).device, 'accountEpoch')) ?? 0);
 }
 
-/** What people call it. The id, by which programs know it, stays. */
-export async function renameDevice(store: Store, address: DeviceAddress, displayName: string): Promise<void> {
-  await setField(store, address, 'displayName', displayName);
+/** A device as an operator saw it: a later one of its name is another. Without a time whichever is there. */
+export type SeenDevice = DeviceAddress & { createdAtMs?: number };
+
+/** What people call it. The id, by which programs know it, stays. `false`: there is no such device. */
+export function renameDevice(store: Store, device: SeenDevice, displayName: string): Promise<boolean> {
+  return setField(store, device, 'displayName', displayName);
 }
 
-/** The operator's own pace for a device; without one the senders' default. Ring `sends` afterwards. */
-export async function setPace(store: Store, address: DeviceAddress, pace: Pace | undefined): Promise<void> {
-  await setField(store, address, 'pace', pace ? JSON.stringify(pace) : '');
+/** The operator's own pace for a device; without one the senders' default. Ring `sends` afterwards. `false`: there is no such device. */
+export function setPace(store: Store, device: SeenDevice, pace: Pace | undefined): Promise<boolean> {
+  return setField(store, device, 'pace', pace ? JSON.stringify(pace) : '');
 }
 
 /** Nothing is written where the device is gone by then. */
-async function setField(store: Store, address: DeviceAddress, field: string, value: string): Promise<void> {
-  await setFieldStep(store, { device: deviceKeys(store.space, address).device, field, value });
+function setField(store: Store, seen: SeenDevice, field: string, value: string): Promise<boolean> {
+  const { device } = deviceKeys(store.space, seen);
+  return setFieldStep(store, { device, madeAtMs: seen.createdAtMs ?? '', field, value });
 }
 
 export async function listDevices(store: Store, workspace: Workspace): Promise<DeviceId[]> {
   const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).devices);
   return ids.sort();
+}
+
+/** Also those that were removed: what they sent and received is kept as long as ever, and told by their short ids. */
+export async function listDevicesWithRemoved(store: Store, workspace: Workspace): Promise<DeviceId[]> {
+  const [listed, named] = await Promise.all([
+    listDevices(store, workspace),
+    store.redis.hvals(workspaceKeys(store.space, workspace).shortDeviceIds),
+  ]);
+  return [...new Set([...listed, ...named])].sort();
 }
 
 /** Of all workspaces: a command for each shard. */

@@ -4,9 +4,12 @@ import { eventWorkspacesKey, shardKeys, workspaceKeys } from '@gateway/contracts
 import { SHARDS } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import { confirmEverywhere, connectToAll } from '../core/confirming/confirm-everywhere.js';
+import { lastKnown } from '../core/last-known.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
+import { listWorkspaces } from '../workspace/workspaces.js';
 import { clearAway } from './opening/close-events.js';
 import { finishStep, openLogStep, openOutboxStep, wantStep } from './opening/opening-steps.js';
 
@@ -34,9 +37,7 @@ export async function openEvents(
     // That someone wants them is there no more: a failover took it back, or the workspace was deleted.
     if (made === undefined)
       throw new GatewayError({ code: 'not_confirmed', message: 'the events of a workspace were not opened' });
-  }
-  // In a Cluster a failover may lose that alone.
-  else await putOnList(store, workspace).then(() => finish(store, workspace));
+  } else await mendPlaceOnList(store, workspace);
 }
 
 /**
@@ -89,10 +90,28 @@ async function finish(store: Store, workspace: Workspace): Promise<void> {
   if (!(await finishStep(store, { marks, webhooks }))) await clearAway(store, workspace);
 }
 
+/** In a Cluster a failover may lose that alone. Its node may be away: the events service mends it, too. */
+async function mendPlaceOnList(store: Store, workspace: Workspace): Promise<void> {
+  await putOnList(store, workspace).catch(unlessRedisIsAway);
+  await finish(store, workspace);
+}
+
 async function putOnList(store: Store, workspace: Workspace): Promise<void> {
   await writeAlways(store, 'SADD', eventWorkspacesKey(store.space), workspace);
 }
 
+/** @public Tests look at it. */
 export async function listEventWorkspaces(store: Store): Promise<Workspace[]> {
   return store.redis.smembers(eventWorkspacesKey(store.space));
+}
+
+const readListed = lastKnown(listEventWorkspaces);
+
+/**
+ * The same, or as it was read last while the node of a Cluster that has the list is away; where it never was, all workspaces: most have
+ * events when any has.
+ */
+export async function knownEventWorkspaces(store: Store): Promise<{ workspaces: Workspace[]; isCurrent: boolean }> {
+  const { value, isCurrent } = await readListed(store);
+  return { workspaces: value ?? (await listWorkspaces(store)).map(({ name }) => name), isCurrent };
 }

@@ -1,4 +1,4 @@
-import { compareEntries, type LogPlace } from '@gateway/contracts/events/cursor';
+import { compareEntries, entryBefore, type LogPlace } from '@gateway/contracts/events/cursor';
 import {
   type EntryOutline,
   type EventEntry,
@@ -45,6 +45,8 @@ export interface LogPart {
   changes: number;
   /** There is nothing behind them now. */
   isLast: boolean;
+  /** Before the first of them, or before what comes next: never the start, which says nothing of what goes from there. */
+  from: string;
 }
 
 /** An entry may be of ten thousand changes: no further one is taken apart behind so many. */
@@ -60,8 +62,9 @@ export async function readLog(
   after: LogPlace,
   { limit, isWanted }: { limit: number; isWanted?: (atMs: number) => boolean },
 ): Promise<LogPart | LogGone> {
-  const rows = await readRows(store, workspace, { after, limit });
-  if ('oldest' in rows) return rows;
+  const found = await readRows(store, workspace, { after, limit });
+  if ('oldest' in found) return found;
+  const { rows, from } = found;
   const entries: LoggedEntry[] = [];
   let changes = 0;
   for (const [id, [, value, why]] of rows) {
@@ -71,7 +74,7 @@ export async function readLog(
     for (const part of entry.parts) changes += weightOf(part);
     entries.push({ id: id.toString(), ...entry, ...(why && { isErased: true }) });
   }
-  return { entries, changes, isLast: rows.length < limit && entries.length === rows.length };
+  return { entries, changes, from, isLast: rows.length < limit && entries.length === rows.length };
 }
 
 function readIf(bytes: Buffer, isWanted: (atMs: number) => boolean): EventEntry {
@@ -92,8 +95,9 @@ export async function outlineLog(
   after: LogPlace,
   { limit }: { limit: number },
 ): Promise<{ entries: OutlinedEntry[]; isLast: boolean } | LogGone> {
-  const rows = await readRows(store, workspace, { after, limit });
-  if ('oldest' in rows) return rows;
+  const found = await readRows(store, workspace, { after, limit });
+  if ('oldest' in found) return found;
+  const { rows } = found;
   const entries: OutlinedEntry[] = [];
   for (const [id, [, value]] of rows) {
     if (entries.length > 0 && !isKnown(value!)) break;
@@ -107,7 +111,7 @@ async function readRows(
   store: Store,
   workspace: Workspace,
   { after, limit }: { after: LogPlace; limit: number },
-): Promise<[Buffer, Buffer[]][] | LogGone> {
+): Promise<{ rows: [Buffer, Buffer[]][]; from: string } | LogGone> {
   const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
   // In this order, as they are in one slot: what went meanwhile is not taken for all that there was.
   const [rows, goneTo] = await Promise.all([
@@ -115,7 +119,10 @@ async function readRows(
     store.redis.hget(eventMarks, 'goneTo'),
   ]);
   const isGone = goneTo !== null && after.entry !== '0-0' && compareEntries(after.entry, goneTo) < 0;
-  return isGone ? { oldest: { entry: goneTo, offset: 0 } } : rows;
+  if (isGone) return { oldest: { entry: goneTo, offset: 0 } };
+  if (after.entry !== '0-0') return { rows, from: after.entry };
+  const [first] = rows;
+  return { rows, from: first ? entryBefore(first[0].toString()) : (goneTo ?? '0-0') };
 }
 
 const isKnown = (bytes: Buffer) => READ_ENTRY_VERSIONS.includes(bytes[0]!);

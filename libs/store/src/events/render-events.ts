@@ -107,10 +107,12 @@ export interface EntryEvent {
   writer?: string;
   /** The same. */
   lostContent?: true;
-  /** Of changes that are told with others only: how far one is who was told each of them alone, as another type was asked for. */
+  /** Of changes that are told together: how far one is who was told each of them alone, as another type was asked for. */
   rowEnds?: number[];
-  /** Of changes that are told together: which of them are told alone, too. */
+  /** And which of them are told alone, too. */
   areTwice?: boolean[];
+  /** Nor is any other change: one may be in the middle of them. */
+  areTogetherOnly?: true;
   /** That something is missing, and why, if that was not found out before. */
   gap?: ToldGapCause;
 }
@@ -186,7 +188,7 @@ async function* eachOfChanges(
     const event = leavesOutIds
       ? eventOf(entry, { id: '', type: UPDATED, data: { changes: together } })
       : updateOf(entry, together);
-    yield areTogetherOnly ? { event, end, areTwice, rowEnds } : { event, end, areTwice };
+    yield areTogetherOnly ? { event, end, rowEnds, areTwice, areTogetherOnly } : { event, end, rowEnds, areTwice };
   }
 }
 

@@ -5,6 +5,10 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZADD', members_key, now, process_id)
 redis.call('HSET', member_loads_key, process_id, load)
+-- A time to come was written while the clock of Redis was ahead: one that lives says so again before its time from now on is over.
+for _, early in ipairs(redis.call('ZRANGEBYSCORE', members_key, '(' .. now, '+inf')) do
+  redis.call('ZADD', members_key, now, early)
+end
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', members_key, '-inf', now - ttl_ms)) do
   redis.call('ZREM', members_key, gone)
   redis.call('HDEL', member_loads_key, gone)

@@ -1,4 +1,5 @@
 import { memberKeys } from '@gateway/contracts/redis-keys';
+import { lastKnown } from '../core/last-known.js';
 import { defineScript, number, text } from '../core/scripts/define-script.js';
 import { words } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
@@ -31,10 +32,15 @@ export function mostDevices(capacity: number): number {
   return capacity + Math.floor(capacity / 10);
 }
 
-/** Whether some sender lives that could have one more linked device. */
+/** The senders that live, or did when the node of a Cluster that has their list was there. `undefined`: it was not yet. */
+export async function knownMembers(store: Store): Promise<Member[] | undefined> {
+  return (await readKnown(store)).value;
+}
+
+/** Whether some sender lives that could have one more linked device, as far as it is known. */
 export async function hasSender(store: Store): Promise<boolean> {
-  const senders = await listMembers(store);
-  return senders.some(({ held, capacity }) => held < mostDevices(capacity));
+  const senders = await knownMembers(store);
+  return senders?.some(({ held, capacity }) => held < mostDevices(capacity)) ?? true;
 }
 
 /** A process that has not been heard of for this long does not count any more. */
@@ -53,6 +59,8 @@ export async function beatHeart(store: Store, { self, ttlMs }: { self: Member; t
 export async function listMembers(store: Store): Promise<Member[]> {
   return toMembers(await listStep(store, { ...memberKeys(store.space), ttlMs: MEMBER_TTL_MS }));
 }
+
+const readKnown = lastKnown(listMembers);
 
 /** Leaves the set at once, so that nothing is given to a process that stops. */
 export async function leaveMembers(store: Store, id: string): Promise<void> {

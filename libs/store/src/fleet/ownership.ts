@@ -23,6 +23,7 @@ const releaseStep = defineScript({
 const openStep = defineScript({
   name: 'open-session',
   whenFull: 'runs',
+  whileSlotMoves: 'runs',
   keys: ['session'],
   args: { ttlMs: number },
   reply: nothing,
@@ -30,6 +31,7 @@ const openStep = defineScript({
 const renewStep = defineScript({
   name: 'renew-sessions',
   whenFull: 'runs',
+  whileSlotMoves: 'runs',
   keys: ['...sessions'],
   args: { ttlMs: number },
   reply: (reply) => (reply as number[]).map((alive) => alive === 1),
@@ -37,6 +39,7 @@ const renewStep = defineScript({
 const endStep = defineScript({
   name: 'end-sessions',
   whenFull: 'runs',
+  whileSlotMoves: 'runs',
   keys: ['...sessions'],
   args: {},
   reply: nothing,

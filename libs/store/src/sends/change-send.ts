@@ -59,7 +59,7 @@ const takePaceStep = defineScript({
   whenFull: 'runs',
   isFenced: true,
   keys: ['pace'],
-  args: { nowMs: number, gapMs: number, burst: number, furthestMs: number },
+  args: { nowMs: number, gapMs: number, evenGapMs: number, burst: number, furthestMs: number },
   reply: numeric,
 });
 
@@ -198,7 +198,7 @@ export async function takePace(
   const gapMs = evenGapMs * (1 + pace.jitter * (Math.random() * 2 - 1));
   const { pace: key } = deviceKeys(store.space, ownership.address);
   const furthestMs = 2 * evenGapMs * pace.burst;
-  return takePaceStep(store, ownership, { pace: key, nowMs, gapMs, burst: pace.burst, furthestMs });
+  return takePaceStep(store, ownership, { pace: key, nowMs, gapMs, evenGapMs, burst: pace.burst, furthestMs });
 }
 
 /** How long the next message waits for the pace, 0 when it does not. Asks for nothing. */

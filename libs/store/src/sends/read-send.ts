@@ -18,7 +18,7 @@ import {
   READ_VERSIONS,
   TEXT_RANGE,
 } from '@gateway/contracts/sends/send-layout';
-import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
+import { scanSlot } from '@gateway/runtime/redis/scan-keys';
 import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
 import { readAccountEpoch } from '../devices/devices.js';
@@ -154,10 +154,10 @@ export function openContent(store: Store, key: string, sealed: Buffer): StoredCo
   return JSON.parse(store.vault.open(sealed, 'content', key).toString());
 }
 
-/** The tags of all sends of a device that are kept, with work left or not, in no order; one may come twice. */
+/** The tags of all sends of a device that are kept, with work left or not, in no order; one may come twice. Throws when their slot moves. */
 export async function* findSends(store: Store, address: DeviceAddress): AsyncGenerator<SendTag> {
   const { record } = sendKeys(store.space, address, '*');
-  for await (const keys of scanKeys(store.redis, { match: record, count: 1_000 })) {
+  for await (const keys of scanSlot(store.redis, record, { match: record, count: 1_000 })) {
     yield* keys.map((key) => key.slice(record.length - 1));
   }
 }

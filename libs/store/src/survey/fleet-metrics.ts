@@ -136,6 +136,7 @@ export function showFleet(registry: Registry, shared: Pick<SharedSurvey, 'read'>
     senders: number(({ senders }) => senders),
     held: number(({ heldDevices }) => heldDevices),
     capacity: number(({ capacityDevices }) => capacityDevices),
-    surveyAge: number(({ atMs }) => Math.max(0, clock.nowMs() - atMs) / 1000),
+    // Of a time to come are those of a clock that was ahead: not of now either.
+    surveyAge: number(({ atMs }) => Math.abs(clock.nowMs() - atMs) / 1000),
   });
 }

@@ -41,14 +41,20 @@ export class SharedSurvey {
     const { survey, turn } = surveyKeys(store.space);
     const shared = await store.redis.get(survey);
     if (shared !== null) this.known = JSON.parse(shared) as Survey;
-    const isFresh = shared !== null && clock.nowMs() - this.known!.atMs < FRESH_MS;
-    // One process at a time; when it dies over it, the next one a moment later.
-    if (!isFresh && (await writeAlways(store, 'SET', turn, '1', 'PX', PATIENCE_MS, 'NX')) === 'OK') {
+    // One of a time to come was made while the clock of Redis was ahead.
+    const isFresh = shared !== null && Math.abs(clock.nowMs() - this.known!.atMs) < FRESH_MS;
+    if (!isFresh && (await takeTurn(store, turn))) {
       this.known = await surveyFleet(store, clock.nowMs());
       await writeAlways(store, 'SET', survey, JSON.stringify(this.known), 'PX', KEPT_MS);
     }
     this.readAtMs = clock.monotonicMs();
   }
+}
+
+/** One process at a time; when it dies over it, the next one a moment later. One that was taken while the clock was ahead is over. */
+async function takeTurn(store: Store, turn: string): Promise<boolean> {
+  const isTaken = (await writeAlways(store, 'SET', turn, '1', 'PX', PATIENCE_MS, 'NX')) === 'OK';
+  return isTaken || (await store.redis.pexpire(turn, PATIENCE_MS, 'LT')) === 1;
 }
 
 function patience(): Promise<void> {

@@ -8,7 +8,12 @@ if verifies_revision == '' or revision ~= verifies_revision then return status e
 redis.call('HSET', webhook_key, 'verifiedAtMs', at_ms)
 -- It answers: what waits for it is posted at once, and that shows whether its failures are over.
 local breaker = status == 'failing' and redis.call('HGET', webhook_key, 'breaker')
-if breaker then redis.call('HSET', webhook_key, 'breaker', (string.gsub(breaker, '"nextAttemptMs":%d+', '"nextAttemptMs":0'))) end
+if breaker then
+  for _, wait in ipairs({ 'nextAttemptMs', 'askedUntilMs' }) do
+    breaker = string.gsub(breaker, '"' .. wait .. '":%d+', '"' .. wait .. '":0')
+  end
+  redis.call('HSET', webhook_key, 'breaker', breaker)
+end
 for i = before_lanes + 1, #ARGV do
   local field = 'lane:' .. ARGV[i]
   local state = redis.call('HGET', webhook_key, field)

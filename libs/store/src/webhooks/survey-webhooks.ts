@@ -4,7 +4,7 @@ import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Breaker } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_STATUSES, type WebhookId, type WebhookStatus } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '../core/store.js';
-import { listEventWorkspaces } from '../events/open-events.js';
+import { knownEventWorkspaces } from '../events/open-events.js';
 import { LANES, type LaneState } from './delivering/lanes.js';
 
 /** All endpoints of the installation. */
@@ -24,7 +24,8 @@ export async function surveyWebhooks(store: Store): Promise<WebhookSurvey> {
   const failing: number[] = [];
   const undelivered: number[] = [];
   let parked = 0;
-  for (const workspace of await listEventWorkspaces(store)) {
+  const { workspaces } = await knownEventWorkspaces(store);
+  for (const workspace of workspaces) {
     const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
     const found = await Promise.all(ids.map((id) => surveyOne(store, workspace, id)));
     for (const { status, aside, failingSinceMs, undeliveredSinceMs } of found.flatMap((each) => each ?? [])) {

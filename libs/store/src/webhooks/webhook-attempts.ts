@@ -96,5 +96,15 @@ function mayName(
 ): boolean {
   const attempt = openAttempt(store, place, sealed);
   const digits = attempt?.answer.replaceAll(/\D/g, '');
-  return digits === undefined || [...names].some((name) => digits.includes(name));
+  if (digits === undefined) return true;
+  return [...names].some((name) => digits.includes(name) || endsWithin(digits, name));
+}
+
+/** Of a number so many digits are no name yet: those of a country, and of a network in it. */
+const FIRST_DIGITS = 5;
+
+/** Only the beginning of an answer is kept: it may end within a number. */
+function endsWithin(digits: string, name: string): boolean {
+  for (let kept = name.length - 1; kept >= FIRST_DIGITS; kept--) if (digits.endsWith(name.slice(0, kept))) return true;
+  return false;
 }

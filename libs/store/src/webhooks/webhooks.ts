@@ -14,6 +14,7 @@ import {
   type WebhookSettings,
   type WebhookStatus,
 } from '@gateway/contracts/webhooks/webhook';
+import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
 import { isOne, numeric } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
@@ -43,8 +44,8 @@ const changeStep = defineScript({
 const deleteStep = defineScript({
   name: 'delete-webhook',
   whenFull: 'runs',
-  keys: ['webhooks', 'webhook', '...belongings'],
-  args: { id: text },
+  keys: ['webhooks', 'webhook', 'marks', '...belongings'],
+  args: { id: text, nowMs: number },
   reply: isOne,
 });
 
@@ -308,7 +309,7 @@ export async function deleteWebhook(store: Store, workspace: Workspace, id: Webh
   if (!isWebhookId(id)) return false;
   const keys = workspaceKeys(store.space, workspace);
   const deleted = await deleteStep(store, {
-    ...{ webhooks: keys.webhooks, webhook: keys.webhook(id), id },
+    ...{ webhooks: keys.webhooks, webhook: keys.webhook(id), marks: keys.eventMarks, id, nowMs: systemClock.nowMs() },
     belongings: [
       ...[keys.webhookAttempts(id), keys.webhookAttemptTimes(id)],
       ...[keys.webhookParked(id), keys.webhookParkedDue(id), keys.webhookParkedSince(id)],

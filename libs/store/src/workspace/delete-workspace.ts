@@ -2,13 +2,16 @@ import { type DeviceAddress, makeAttemptId, nameOfDevice, type Workspace } from 
 import { isPermanent, partsOfWorkspace } from '@gateway/contracts/keys-of-workspace';
 import { deletedWorkspacesKey, passingTokensKey, tokenIndexKeys, workspacesKey } from '@gateway/contracts/redis-keys';
 import { sleep, systemClock } from '@gateway/runtime/clock';
-import { masterNodes, scanKeys } from '@gateway/runtime/redis/redis-nodes';
+import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
+import { scanKeys, scanSlot } from '@gateway/runtime/redis/scan-keys';
 import { confirmEverywhere } from '../core/confirming/confirm-everywhere.js';
 import { ringDoorbell } from '../core/doorbells.js';
 import { entriesOf, removeEntries } from '../core/shared-entries.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { readDeviceState, requestUnlink } from '../devices/device-state.js';
 import { listAllDevices } from '../devices/devices.js';
+import { cancelSend } from '../sends/change-send.js';
+import { listOpenSends } from '../sends/open-sends.js';
 import { forgetWorkspacesOfTokens } from './tokens/token-index.js';
 import { isOfQueue, isWakeUpOf, removeJobEvents, removeWakeUp } from './wake-ups.js';
 
@@ -43,7 +46,8 @@ const KEYS_AT_ONCE = 500;
  * out by the processes that own them, its keys and its entries elsewhere are deleted until a scan over all nodes with data finds
  * nothing, and only then its name is free again. Safe to repeat: what broke off goes on.
  * @param options.logoutMs how long to wait for the processes. @param options.closingMs until no process knows its tokens. Throws for `default`, and when something goes on writing,
- * and `not_confirmed` when replicas do not have the deletion.
+ * when another run was faster, `not_confirmed` when replicas do not have the deletion, and `redis_away` when a scan may have missed keys. The name stays taken as long as a
+ * scan finds something, or may have missed it.
  */
 export async function deleteWorkspace(
   store: Store,
@@ -53,10 +57,23 @@ export async function deleteWorkspace(
   if (isPermanent(workspace)) throw new Error(`workspace ${workspace} cannot be deleted`);
   const { redis, space } = store;
   await writeAlways(store, 'SADD', deletedWorkspacesKey(space), workspace);
+  const madeAt = await redis.hget(workspacesKey(space), workspace);
+  // Another run may have come to its end, and what has the name now is the next workspace.
+  const requireSame = async () => {
+    const [isClosed, madeNow] = await Promise.all([
+      redis.sismember(deletedWorkspacesKey(space), workspace),
+      redis.hget(workspacesKey(space), workspace),
+    ]);
+    if (isClosed === 0 || (madeNow !== null && madeNow !== madeAt))
+      throw new Error(`workspace ${workspace} has been deleted by another run`);
+  };
   await forgetTokens(store, workspace);
   await sleep(closingMs);
+  await requireSame();
   const devices = (await listAllDevices(store)).filter((address) => address.workspace === workspace);
   const notLoggedOut = await logOut(store, devices, logoutMs);
+  await requireSame();
+  await cancelOpenSends(store, devices);
   const deleted = { keys: 0, entries: 0 };
   let emptySweeps = 0;
   for (let sweep = 0; emptySweeps < 2; sweep++) {
@@ -65,6 +82,7 @@ export async function deleteWorkspace(
     if (emptySweeps === 1) await confirmEverywhere(store);
     const { found } = await findWorkspace(store, workspace);
     emptySweeps = found.keys.length + found.entries.length === 0 ? emptySweeps + 1 : 0;
+    await requireSame();
     await Promise.all(found.keys.map((key) => redis.unlink(key)));
     await removeShared(store, found.entries);
     // Owners that are still there look, and find nothing.
@@ -74,14 +92,18 @@ export async function deleteWorkspace(
     if (emptySweeps < 2) await sleep(LOOK_EVERY_MS);
   }
   await removeJobEvents(store);
-  await redis.hdel(workspacesKey(space), workspace);
-  await redis.srem(deletedWorkspacesKey(space), workspace);
+  // While the name is taken: else what the next workspace of it has would be found.
+  const proof = await findWorkspace(store, workspace);
+  if (proof.found.keys.length + proof.found.entries.length === 0) {
+    await requireSame();
+    await redis.hdel(workspacesKey(space), workspace);
+    await redis.srem(deletedWorkspacesKey(space), workspace);
+  }
   await confirmEverywhere(store);
-  const proof = await findWorkspace(store, workspace, { withName: true });
   return { devices: devices.length, notLoggedOut, deleted, proof };
 }
 
-/** All that is there of a workspace, on every node with data. @param withName its own name in the list of workspaces, too. */
+/** All that is there of a workspace, on every node with data; throws when it may have missed some (`scanKeys`). @param withName its own name in the list of workspaces, too. */
 export async function findWorkspace(
   store: Store,
   workspace: Workspace,
@@ -119,6 +141,16 @@ export async function findWorkspace(
   return scan;
 }
 
+/** So that what is queued leaves the totals of the installation, which stay. */
+async function cancelOpenSends(store: Store, devices: readonly DeviceAddress[]): Promise<void> {
+  const unconfirmed = { ...store, confirmWrites: async () => {} };
+  for (const address of devices) {
+    // What cannot be cancelled, as another version wrote it, is deleted as it is.
+    for (const messageId of await listOpenSends(store, address))
+      await cancelSend(unconfirmed, address, messageId).catch(() => {});
+  }
+}
+
 async function removeShared(store: Store, found: WorkspaceScan['found']['entries']): Promise<void> {
   const isWakeUp = ({ key }: { key: string }) => isOfQueue(store.space, key);
   await Promise.all(found.filter(isWakeUp).map(({ key }) => removeWakeUp(store, key)));
@@ -135,7 +167,8 @@ async function forgetTokens(store: Store, workspace: Workspace): Promise<void> {
   const index = Object.assign({}, ...found) as Record<string, Workspace>;
   const keyIds = Object.keys(index).filter((keyId) => index[keyId] === workspace);
   if (keyIds.length > 0) await redis.zrem(passingTokensKey(space), ...keyIds);
-  for await (const keys of scanKeys(redis, { match: `${space.prefix}:{${workspace}}:token*`, count: KEYS_AT_ONCE }))
+  const match = `${space.prefix}:{${workspace}}:token*`;
+  for await (const keys of scanSlot(redis, match, { match, count: KEYS_AT_ONCE }))
     await Promise.all(keys.map((key) => redis.unlink(key)));
   // Last: a run that broke off finds them again.
   await forgetWorkspacesOfTokens(store, keyIds);

@@ -10,7 +10,6 @@ import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, flag, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
-import { isOne } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 
@@ -24,9 +23,9 @@ const addStep = defineScript({
 const removeStep = defineScript({
   name: 'remove-opt-out',
   whenFull: 'runs',
-  keys: ['shortIds', 'count', 'inUse', 'log', 'starts', 'bucket'],
+  keys: ['shortIds', 'count', 'inUse', 'log', 'starts', 'bucket', 'token?'],
   args: { nowMs: number, by: number, entry: text, bucketNumber: number, replySeconds: mixed, startsKeptMs: number },
-  reply: isOne,
+  reply: (reply) => reply as 1 | 0 | -1,
 });
 
 /** A person who gets no messages from any device of the workspace. */
@@ -105,16 +104,20 @@ async function addBatch(
   return added;
 }
 
-/** Removes a person from the list on behalf of an operator, whatever the source of the entry. `false`: they were not on it. Safe to repeat. */
+/**
+ * Removes a person from the list on behalf of an operator, whatever the source of the entry. `false`: they were not on it. Safe to repeat.
+ * @param keyId of the token of a caller: throws `WorkspaceGoneError` when it has gone, with its workspace.
+ */
 export async function removeOptOut(
   store: Store,
   workspace: Workspace,
   number: string,
   by: OptOutSource = 'api',
+  keyId?: string,
 ): Promise<boolean> {
   // A hidden identifier may lead to a number.
   const found = await findOptOut(store, workspace, number);
-  if (found) return remove(store, workspace, placeOf(found), { replySeconds: '', by });
+  if (found) return remove(store, workspace, placeOf(found), { replySeconds: '', by, keyId });
   // An earlier attempt may have taken it off, and not have heard that replicas know.
   await store.confirmWrites(workspaceKeys(store.space, workspace).optOutCount);
   return false;
@@ -133,7 +136,7 @@ async function remove(
   store: Store,
   workspace: Workspace,
   number: string,
-  { replySeconds, by }: { replySeconds: number | ''; by: OptOutSource },
+  { replySeconds, by, keyId }: { replySeconds: number | ''; by: OptOutSource; keyId?: string | undefined },
 ): Promise<boolean> {
   const keys = workspaceKeys(store.space, workspace);
   const phone = entryOf(number);
@@ -141,9 +144,11 @@ async function remove(
   const places = { ...listKeys(keys), shortIds: keys.shortDeviceIds, bucket: keys.optOuts(bucket) };
   const told = { nowMs: systemClock.nowMs(), by: OPT_OUT_SOURCES.indexOf(by) };
   const start = { replySeconds, startsKeptMs: STARTS_KEPT_MS };
-  const removed = await removeStep(store, { ...places, ...told, entry: phone, bucketNumber: bucket, ...start });
+  const token = keyId === undefined ? undefined : keys.token(keyId);
+  const removed = await removeStep(store, { ...places, token, ...told, entry: phone, bucketNumber: bucket, ...start });
+  if (removed < 0) throw new WorkspaceGoneError();
   await store.confirmWrites(keys.optOutCount);
-  return removed;
+  return removed === 1;
 }
 
 function listKeys({ optOutCount, optOutBuckets, optOutStarts, eventLog }: ReturnType<typeof workspaceKeys>) {

@@ -3,6 +3,7 @@
 -- `reply_seconds` is '' for an operator. What a value is: libs/contracts/src/people/opt-outs.ts.
 --- @include tell-opt-outs
 --- @constants MOST_OPT_OUT_SOURCES BY_REPLY
+if token_key and redis.call('EXISTS', token_key) == 0 then return -1 end
 -- A workspace without the name of any device has been deleted: nothing comes to it any more.
 if reply_seconds ~= '' and redis.call('EXISTS', short_ids_key) == 1 then
   redis.call('ZADD', starts_key, 'GT', reply_seconds, entry)

@@ -1,6 +1,6 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { type KeySpace, queuePrefix } from '@gateway/contracts/redis-keys';
-import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
+import { scanKeys } from '@gateway/runtime/redis/scan-keys';
 import type { Store } from '../core/store.js';
 
 const KEYS_AT_ONCE = 500;
@@ -24,7 +24,7 @@ export async function removeWakeUp({ redis }: Store, key: string): Promise<void>
   await Promise.all([redis.unlink(key), redis.zrem(`${queue}:prioritized`, id), redis.lrem(`${queue}:active`, 0, id)]);
 }
 
-/** What queues tell of their jobs: it names sends also when these are long over, and nobody reads it. */
+/** What queues tell of their jobs: it names sends also when these are long over, and nothing reads it. Throws when it may have missed some: no other scan finds them. */
 export async function removeJobEvents({ redis, space }: Store): Promise<void> {
   for await (const keys of scanKeys(redis, { match: `${queuePrefix(space)}:*:events`, count: KEYS_AT_ONCE })) {
     await Promise.all(keys.map((key) => redis.unlink(key)));

@@ -11,13 +11,14 @@ import { findEvent } from '@gateway/store/events/reading/find-event';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
-import { cancelSend, recordResults } from '@gateway/store/sends/change-send';
+import { cancelSend, expireSend, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { expect } from 'chai';
 import { renderEvents } from '../support/render-events.js';
 import { useOwnedDevice } from '../support/use-owned-device.js';
 
+const MINUTE_MS = 60_000;
 const PEOPLE = ['4915112345600', '4915112345601', '4915112345602'];
 
 /** An entry of the workspace, of a time long ago, without a part. */
@@ -114,6 +115,53 @@ describe('an event that is asked for by its id', () => {
     expect(await find(unknown), 'may have been in the log before').to.have.property('oldest');
   });
 
+  it('is found also where a send had expired, and a phone had it all the same', async () => {
+    const { tag, messageId } = await accept('text', PEOPLE.slice(0, 1));
+    await expireSend(space.store, address, messageId, Date.now() + MINUTE_MS + 1);
+    for (const event of ['delivered', 'read'] as const) await record(tag, event);
+    const events = (await told()).filter(({ type }) => type !== 'messages.updated');
+    expect(events.map(({ type }) => type)).to.have.members([
+      ...['message.expired', 'send.finished', 'message.delivered', 'message.read'],
+    ]);
+    for (const event of events) expect(await find(event.id), event.type).to.deep.equal(event);
+    expect(await find(events[0]!.id.replace(/_[a-z]+$/, '_cancelled'))).to.equal(undefined);
+  });
+
+  it('is found also where what came after it is not in the log yet', async () => {
+    const { tag } = await accept('text', PEOPLE.slice(0, 1));
+    await record(tag, 'acked');
+    const sent = (await told()).find(({ type }) => type === 'message.sent')!;
+    await record(tag, 'delivered', [0], Date.now() + 2 * MINUTE_MS);
+    expect(await find(sent.id)).to.deep.equal(sent);
+  });
+
+  it('is found also behind what others told late', async () => {
+    const { tag } = await accept('text', PEOPLE.slice(0, 1));
+    await record(tag, 'acked');
+    const sent = (await told()).find(({ type }) => type === 'message.sent')!;
+    await space.store.redis.xadd(workspaceKeys(space.store.space, 'main').eventLog, '*', 'e', OF_OTHERS);
+    await record(tag, 'delivered', [0], Date.now() + 2 * MINUTE_MS);
+    await told();
+    expect(await find(sent.id)).to.deep.equal(sent);
+  });
+
+  it('is, of the end of a send, found also once all its people were forgotten, whatever came after it', async () => {
+    const people = PEOPLE.slice(0, 2);
+    const forget = async ({ tag }: { tag: string }) => {
+      for (const phone of people) await forgetRecipient(space.store, address, tag, phone);
+    };
+    const now = Date.now();
+    const [read, atOnce] = [await accept('text', people), await accept('text', people)];
+    await record(read.tag, 'acked', [0, 1]);
+    await record(read.tag, 'read', [1], now + 2 * MINUTE_MS);
+    // The end is in the second of these.
+    for (const index of [0, 1]) await record(atOnce.tag, 'acked', [index], now);
+    const ends = (await told()).filter(({ type }) => type === 'send.finished');
+    expect(ends).to.have.length(2);
+    for (const send of [read, atOnce]) await forget(send);
+    for (const end of ends) expect(await find(end.id)).to.deep.equal(end);
+  });
+
   it('is found among the changes of a long list, which go on for hours', async () => {
     const now = Date.now();
     const slow = await accept('text', PEOPLE, now - 8 * 3_600_000);
@@ -170,5 +218,12 @@ describe('an event that is asked for by its id', () => {
     await space.store.redis.hset(eventMarks, 'goneTo', '9999999999999-0');
     expect(await find(sent.id)).to.deep.equal({ oldest: { entry: '9999999999999-0', offset: 0 } });
     expect(await find(sent.id.replace('_sent', '_read'))).to.equal(undefined);
+  });
+
+  it('is not looked for behind an entry of the next version, which it says', async () => {
+    const { eventLog } = workspaceKeys(space.store.space, 'main');
+    await space.store.redis.xadd(eventLog, '*', 'e', Buffer.from([255, ...OF_OTHERS.subarray(1)]));
+    const name = await find(`evt_main_${Date.now()}_connected`).catch((thrown: Error) => thrown.name);
+    expect(name).to.equal('UnknownVersionError');
   });
 });

@@ -119,6 +119,29 @@ describe('the events of a workspace, opened and closed', () => {
     expect(await readLog(space.store, 'main', now, { limit: 1 })).to.have.property('entries');
   });
 
+  it('are there for a week after their only webhook was deleted, however old that was', async () => {
+    const made = await createWebhook(space.store, 'main', NEW_WEBHOOK);
+    await space.store.redis.hset(keys().eventMarks, 'openedAtMs', inDays(-30));
+    if (made !== 'full') await deleteWebhook(space.store, 'main', made.id);
+    expect(await closeUnwanted(space.store, 'main', inDays(6))).to.equal(false);
+    await expectOpen('six days later');
+    expect(await closeUnwanted(space.store, 'main', inDays(8))).to.equal(true);
+  });
+
+  it('are wanted for no longer by a webhook that is deleted once more, nor where they were ended', async () => {
+    const { eventMarks } = keys();
+    const made = await createWebhook(space.store, 'main', NEW_WEBHOOK);
+    const another = await createWebhook(space.store, 'main', NEW_WEBHOOK);
+    if (made === 'full' || another === 'full') throw new Error('full');
+    await deleteWebhook(space.store, 'main', made.id);
+    await space.store.redis.hset(eventMarks, 'readAtMs', 1);
+    await deleteWebhook(space.store, 'main', made.id);
+    expect(await space.store.redis.hget(eventMarks, 'readAtMs')).to.equal('1');
+    await space.store.redis.del(eventMarks);
+    await deleteWebhook(space.store, 'main', another.id);
+    expect(await space.store.redis.exists(eventMarks)).to.equal(0);
+  });
+
   it('leave nothing behind, wherever the process dies that ends them', async () => {
     await openUnwanted();
     const gaps = await gapsOf(space.store, close);

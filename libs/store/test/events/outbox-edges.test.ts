@@ -228,6 +228,7 @@ describe('the outbox of a workspace', () => {
       const withEvents = await stepsOfASend();
       expect((await entries()).length, 'entries').to.be.above(2);
       await redis().del(key());
+      await watched.catchUp();
       expect(await stepsOfASend()).to.deep.equal(withEvents);
       expect(withEvents).to.include('record-results').and.include('cancel-send');
     } finally {
@@ -290,7 +291,7 @@ describe('the outbox of a workspace', () => {
     await redis().hdel(eventMarks, 'isOpen', 'goneTo');
     await openEvents(space.store, 'main');
     const entry = { entry: last!, offset: 0 };
-    const nothing = { entries: [], changes: 0, isLast: true };
+    const nothing = { entries: [], changes: 0, from: last, isLast: true };
     expect(await readLog(space.store, 'main', entry, { limit: 1 })).to.deep.equal(nothing);
   });
 });

@@ -5,7 +5,7 @@ import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { HEAD_RANGE } from '@gateway/contracts/sends/send-layout';
 import { shardOf } from '@gateway/contracts/shards';
 import { FencedError } from '@gateway/runtime/errors';
-import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
+import { scanKeys } from '@gateway/runtime/redis/scan-keys';
 import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { ensureDevice, readDevice } from '@gateway/store/devices/devices';

@@ -13,10 +13,17 @@ export const REFUSED = [
 ];
 /**
  * A step may come twice: the client of owners sends it again when it loses the connection before the reply. Then a heartbeat is
- * a later one, as is a lease, a message takes its place in the pace twice, a request counts twice towards its limit, and one that was claimed twice counts as one more attempt that
- * a phone may have seen: each errs to the safe side.
+ * a later one, as is a lease, a message takes its place in the pace twice, a request counts twice towards its limit, one that was claimed twice counts as one more attempt that
+ * a phone may have seen, and a line of the audit log is there twice: each errs to the safe side.
  */
-export const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'count-token', 'take-pace', 'take-webhook'];
+export const CHANGES_AGAIN = [
+  'beat-heart',
+  'claim-recipient',
+  'count-token',
+  'record-change',
+  'take-pace',
+  'take-webhook',
+];
 /**
  * Their second answer is another one: it says that nothing was left to do. What that costs when the first answer was lost, and the
  * client asked again by itself.
@@ -41,7 +48,6 @@ export const ANSWERS_ONCE: Record<string, string> = {
   'record-received': 'the message is there: what is kept of it is not counted again',
   'record-results': 'the time from an ack to its receipt is not measured',
   'record-token-use': UNUSED,
-  'release-blob': UNUSED,
   'release-device': UNUSED,
   'release-repeat': NEVER_AGAIN,
   'remove-opt-out': COUNTED_ONE_LESS,

@@ -11,3 +11,10 @@ export async function allScripts(): Promise<Script[]> {
   await Promise.all(files.map((file) => import(new URL(file.replace(/ts$/, 'js'), BUILT).href)));
   return [...definedScripts().values()];
 }
+
+/** Of the modules that are loaded, by a hash or a whole text; `undefined` for none of ours. */
+export function nameOfScript(text: string): string | undefined {
+  const isIt = ({ onOne, onCluster }: Script) =>
+    [onOne, onCluster].some(({ sha, lua }) => sha === text || lua === text);
+  return [...definedScripts().values()].find(isIt)?.name;
+}

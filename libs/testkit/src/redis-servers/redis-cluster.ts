@@ -1,3 +1,4 @@
+import { SLOTS } from '@gateway/runtime/redis/redis-nodes';
 import { Redis } from 'ioredis';
 import { eventually } from '../eventually.js';
 import { askServer } from './ask-server.js';
@@ -8,16 +9,16 @@ import { findSteadyPort } from './steady-port.js';
 /** A real Redis Cluster on this machine: masters with the slots shared out evenly, each with its replicas. */
 export interface RedisCluster {
   url: string;
-  /** Of each master, as it began, and its replicas. */
+  /** Each master, as it began, and its replicas. */
   shards: { master: RedisProcess; replicas: RedisProcess[] }[];
   /** All nodes know that all slots are served, and take each other for alive. */
   agree(): Promise<boolean>;
   /** The other nodes reach this one no more, and clients do. Returns what heals it. Only of one that `canBeCut`. */
   cutOff(server: RedisProcess): () => void;
+  /** One more in `shards`, which has no slot yet, and which all of the others know. */
+  addMaster(): Promise<RedisProcess>;
   stop(): Promise<void>;
 }
-
-const SLOTS = 16_384;
 
 /**
  * @param options.replicas of each master.
@@ -66,9 +67,11 @@ export async function startRedisCluster({
   const clientOf = (node: RedisProcess) => clients.get(node)!;
   try {
     await Promise.all(
-      shards.map(({ master }, i) => {
+      shards.map(async ({ master }, i) => {
         const [first, next] = [i, i + 1].map((at) => Math.floor((SLOTS * at) / masters));
-        return clientOf(master).cluster('ADDSLOTSRANGE', first!, next! - 1);
+        await clientOf(master).cluster('ADDSLOTSRANGE', first!, next! - 1);
+        // As `redis-cli --cluster create` does: those that begin with the same one change it some time later.
+        await clientOf(master).call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
       }),
     );
     const [first, ...others] = nodes;
@@ -107,6 +110,25 @@ export async function startRedisCluster({
       return views.every(isWell) && states.every((state) => String(state).includes('cluster_state:ok'));
     },
     cutOff: ({ address }) => network.cutOff([address]),
+    addMaster: async () => {
+      const [{ master: first }] = shards as [(typeof shards)[0]];
+      const node = await start();
+      shards.push({ master: node, replicas: [] });
+      nodes.push(node);
+      await eventually(() => askServer(node.url, 'PING'));
+      await askServer(first.url, 'CLUSTER', 'MEET', LOCALHOST, node.port, busPorts.get(node)!);
+      await eventually(
+        async () => {
+          const views = await Promise.all(nodes.map(({ url }) => askServer(url, 'CLUSTER', 'NODES')));
+          const haveMet = (view: unknown) =>
+            !String(view).includes('handshake') && nodes.every(({ port }) => String(view).includes(`:${port}@`));
+          const state = String(await askServer(node.url, 'CLUSTER', 'INFO'));
+          return views.every(haveMet) && state.includes('cluster_state:ok');
+        },
+        { what: 'all know the new node', everyMs: 100 },
+      );
+      return node;
+    },
     stop: async () => {
       await Promise.all(nodes.map((node) => node.stop()));
       network.close();

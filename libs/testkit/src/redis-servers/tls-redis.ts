@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SLOTS } from '@gateway/runtime/redis/redis-nodes';
 import { makeTlsIdentity } from '@gateway/simulator/http/self-signed';
 import { eventually } from '../eventually.js';
 import { askServer } from './ask-server.js';
@@ -19,7 +20,6 @@ export interface TlsRedis {
   stop(): Promise<void>;
 }
 
-const SLOTS = 16_384;
 const NODES = 3;
 
 /** A Cluster of three nodes, and a master with one Sentinel. */

@@ -34,7 +34,7 @@ export async function mochaGlobalTeardown(): Promise<void> {
 /** Also of those that no test has loaded. */
 async function writeScripts(file: string, { shards }: RedisCluster): Promise<void> {
   const scripts = await allScripts();
-  const shas = scripts.map(({ sha }) => sha);
+  const shas = scripts.map(({ onCluster }) => onCluster.sha);
   const ask = () =>
     Promise.all(shards.map(({ master }) => askServer(master.url, 'SCRIPT', 'EXISTS', ...shas) as Promise<number[]>));
   const known = await eventually(ask, { what: 'the masters tell of their scripts' });

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { definedScripts } from '@gateway/store/core/scripts/define-script';
 import type { Redis } from 'ioredis';
 import { eventually } from '../eventually.js';
-import { allScripts } from './all-scripts.js';
+import { allScripts, nameOfScript } from './all-scripts.js';
 import { type Monitor, monitor } from './monitor.js';
 
 /** What changes or reads a Redis in one go: a command, or a script with all that it calls, each as its words. */
@@ -19,7 +18,11 @@ export interface WatchedSteps extends Monitor {
  * script then, so that each runs by its hash, which names it.
  */
 export async function watchSteps(redis: Redis): Promise<WatchedSteps> {
-  await Promise.all((await allScripts()).map(({ lua }) => redis.script('LOAD', lua)));
+  await Promise.all(
+    (await allScripts()).flatMap(({ onOne, onCluster }) =>
+      [onOne, onCluster].map(({ lua }) => redis.script('LOAD', lua)),
+    ),
+  );
   const steps: Step[] = [];
   const monitored = await monitor(redis, (command, source) => {
     const last = steps.at(-1);
@@ -37,5 +40,5 @@ export async function watchSteps(redis: Redis): Promise<WatchedSteps> {
 /** Of a script, that of its Lua file; else of the command. */
 export function nameOfStep(step: Step): string {
   const [command, sha] = step[0]!;
-  return [...definedScripts().values()].find((script) => script.sha === sha)?.name ?? command!.toLowerCase();
+  return nameOfScript(sha ?? '') ?? command!.toLowerCase();
 }

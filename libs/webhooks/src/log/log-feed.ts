@@ -33,6 +33,7 @@ import {
   UNWRITTEN,
   type Waiting,
 } from './look-ahead.js';
+import { isOfOneChange, readChange } from './one-change.js';
 import { idsOf, isOfLostKey } from './other-ids.js';
 import { GAP, type LogTold, nameOf, rowsOf, type Step, type ToldStep, toldIn, whatIn, whoIn } from './told.js';
 
@@ -111,8 +112,9 @@ export function logFeed(
         return latest.told;
       }
       const end = parseCursor(to)!;
-      const told: LogTold[] = [];
       const place = { webhook, lane, after: parseCursor(after)!, asked };
+      if (isOfOneChange(place, end)) return readChange({ store, workspace }, place, end);
+      const told: LogTold[] = [];
       const steps = gatherGaps(stepsAfter({ store, workspace, describe }, place), { most: MOST_ENTRIES, upTo: end });
       for await (const step of steps) {
         if (comparePlaces(step.place, end) <= 0) told.push(...toldIn(step));
@@ -261,7 +263,8 @@ async function* stepsAfter(
   for (;;) {
     const found = await readLog(store, workspace, { entry: former, offset: 0 }, { limit: ENTRIES_AT_ONCE, isWanted });
     if ('oldest' in found) {
-      yield gapBefore(webhook, lane, found.oldest);
+      // Who asks for a time once more has missed nothing by what is kept no longer, or came before all that was.
+      if (!webhook.times) yield gapBefore(webhook, lane, found.oldest);
       former = found.oldest.entry;
       continue;
     }
@@ -298,13 +301,13 @@ async function* stepsAfter(
 }
 
 function stepOf(told: EntryEvent, behind: string, step: Step): Step {
-  const { event, end, writer, lostContent, rowEnds, areTwice, gap } = told;
+  const { event, end, writer, lostContent, rowEnds, areTwice, areTogetherOnly, gap } = told;
   step.event = event;
   if (writer !== undefined) step.writer = writer;
   if (lostContent) step.lostContent = lostContent;
   step.end = { entry: behind, offset: end };
   if (gap) step.gap = gap;
-  if (areTwice) step.rows = rowEnds ? { behind, areTwice, ends: rowEnds } : { behind, areTwice };
+  if (areTwice) step.rows = areTogetherOnly ? { behind, areTwice, ends: rowEnds! } : { behind, areTwice };
   return step;
 }
 

@@ -41,6 +41,8 @@ export interface LoggedEndpoint {
   status: number;
   /** With 422, or another status; 0: with a reset connection. */
   refuses(event: GatewayEvent): boolean | number;
+  /** With `Retry-After`, of so many seconds. */
+  asksFor(event: GatewayEvent): number;
   /** Before it answers. */
   take(event: GatewayEvent): Promise<void>;
   /** Of the clock of the deliverer and of what happens, before that of this machine. */
@@ -70,7 +72,11 @@ export function useLoggedEndpoint() {
       if (answer > 0 && answer < 300) stage.events.push(event);
       stage.posted.push(event);
       if (answer === 0) res.destroy();
-      else res.writeHead(answer).end();
+      else {
+        const seconds = stage.asksFor(event);
+        if (seconds > 0) res.setHeader('retry-after', seconds);
+        res.writeHead(answer).end();
+      }
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
   });
@@ -81,7 +87,12 @@ export function useLoggedEndpoint() {
   });
   beforeEach(async () => {
     const taken = { events: [], posted: [], status: 200, aheadMs: 0, roomBytes: ROOM_BYTES, gaps: [], lostContents: 0 };
-    Object.assign(stage, { ...taken, refuses: () => false, take: async () => {} } satisfies LoggedEndpoint);
+    Object.assign(stage, {
+      ...taken,
+      refuses: () => false,
+      asksFor: () => 0,
+      take: async () => {},
+    } satisfies LoggedEndpoint);
     await ensureDevice(space.store, address);
   });
   const nowMs = () => Date.now() + stage.aheadMs;
@@ -126,7 +137,7 @@ export function useLoggedEndpoint() {
       await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
       const clock = { nowMs, monotonicMs: () => performance.now() };
       const deps = {
-        ...{ store: space.store, clock, owner: ownerOf('process-1') },
+        ...{ store: space.store, clock },
         counts: {
           ...silentCounts,
           countGap: (cause: string) => void stage.gaps.push(cause),
@@ -141,14 +152,14 @@ export function useLoggedEndpoint() {
       const memory: FeedMemory = { passed: new Map(), reads: new Map(), due: new Map() };
       const onGap = () => void stage.gaps.push('log_gone');
       const makeFeed = () => logFeed(space.store, 'main', { clock, onGap, memory });
-      const tell = async (): Promise<string> => {
+      const tellAs = async (processId: string): Promise<string> => {
         await relay();
         for (;;) {
-          const outcome = await deliver({ ...deps, feed: makeFeed() }, 'main', made.id);
+          const outcome = await deliver({ ...deps, owner: ownerOf(processId), feed: makeFeed() }, 'main', made.id);
           if (outcome !== 'more') return outcome;
         }
       };
-      return Object.assign(tell, { id: made.id, memory });
+      return Object.assign(() => tellAs('process-1'), { id: made.id, memory, as: tellAs });
     },
     /** Changes of sends that were taken, by request. */
     rows: () =>

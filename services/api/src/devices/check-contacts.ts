@@ -69,6 +69,8 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
     await deps.headroom.refuseWithoutRoom('list', call.body.phones.length, call.address);
     const phones = [...new Set(call.body.phones)];
     const facts = await askAbout(phones, call, deps);
+    // It may have taken seconds: the device, and the list, may be those of the next workspace of the name.
+    await call.requireToken();
     // The list is the workspace's: a token of one device does not see it.
     const optedOut = call.token.device ? undefined : await findOptedOut(deps.store, call.workspace, phones);
     const results = phones.map((phone, i) => ({

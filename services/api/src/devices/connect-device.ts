@@ -5,7 +5,7 @@ import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { cancelLink, type DeviceState, readDeviceState, requestLink } from '@gateway/store/devices/device-state';
 import { DevicesFullError, ensureDevice, readDevice } from '@gateway/store/devices/devices';
-import { listMembers } from '@gateway/store/fleet/members';
+import { knownMembers } from '@gateway/store/fleet/members';
 import QRCode from 'qrcode';
 import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
@@ -119,9 +119,9 @@ async function requireVersion({ clientVersion }: ApiDeps): Promise<void> {
 
 /** A newly linked device needs a sender afterwards. A linked one already has its place. */
 async function requireSender({ store }: ApiDeps, { desired }: DeviceState): Promise<void> {
-  const senders = await listMembers(store);
+  const senders = await knownMembers(store);
   const hasPlace = desired?.want === 'linked';
-  if (!senders.some(({ held, capacity }) => hasPlace || held < capacity)) {
+  if (senders && !senders.some(({ held, capacity }) => hasPlace || held < capacity)) {
     throw new ApiError('no_sender', { headers: { 'Retry-After': '10' } });
   }
 }

@@ -78,14 +78,25 @@ export function buildOpenApi(endpoints: readonly Endpoint[], basePath: string) {
   };
 }
 
+const SIGNATURE_HEADERS = {
+  'webhook-id': 'The `id` of the event; of a test, its own.',
+  'webhook-timestamp': 'Unix time in seconds at which this request was made.',
+  'webhook-signature': 'One for each secret, with a space between them: `v1,` or `v1a,` and base64.',
+};
+
 /** What is posted to an endpoint that was made with `POST /webhooks`; `GET /events` tells the same. */
 function toWebhook(type: string) {
   return {
     operationId: `on.${type}`,
     summary: type,
     description:
-      'Signed as Standard Webhooks has it: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx within 15 s is success; all else ' +
-      'comes again, as the same bytes under the same `webhook-id`, but for what must not be told, or is not kept, any more.',
+      'Signed as Standard Webhooks has it: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx within 15 s is success, and a 410 ' +
+      'disables the endpoint; all else comes again, as the same bytes under the same `webhook-id`, but for what must not be told, or is not ' +
+      'kept, any more. A batch that is too large (413), or was refused three times while others are taken, comes in parts with ids of their own; ' +
+      'the changes in it keep theirs.',
+    parameters: Object.entries(SIGNATURE_HEADERS).map(([name, description]) =>
+      parameter('header', name, { type: 'string', description }, true),
+    ),
     requestBody: {
       required: true,
       content: json(toJsonSchema(eventSchema(type)), exampleOf(type)),
@@ -179,7 +190,7 @@ function queryParameters({ query }: Endpoint) {
   return Object.entries(properties).map(([name, schema]) => parameter('query', name, schema, required.includes(name)));
 }
 
-function headerParameters({ idempotent }: Endpoint) {
+function headerParameters({ idempotent, docs }: Endpoint) {
   const key: JsonSchema = {
     type: 'string',
     pattern: `^[!-~]{1,${LIMITS.maxIdempotencyKeyCharacters}}$`,
@@ -187,7 +198,14 @@ function headerParameters({ idempotent }: Endpoint) {
       'Makes a retry safe: for 24 hours the same request with the same key and token gets the first answer again, even if ' +
       'the default device has changed meanwhile.',
   };
-  return idempotent ? [parameter('header', 'Idempotency-Key', key, false)] : [];
+  const last: JsonSchema = {
+    type: 'string',
+    description: 'The `id` of the last event that was heard; in place of `after`.',
+  };
+  return [
+    ...(idempotent ? [parameter('header', 'Idempotency-Key', key, false)] : []),
+    ...(docs.answer.isStream ? [parameter('header', 'Last-Event-ID', last, false)] : []),
+  ];
 }
 
 function parameter(place: string, name: string, { description, ...schema }: JsonSchema, required: boolean) {

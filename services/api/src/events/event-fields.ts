@@ -1,4 +1,5 @@
-import { LOG_START, type LogPlace, parseCursor } from '@gateway/contracts/events/cursor';
+import { compareEntries, entryMs, LOG_START, type LogPlace, parseCursor } from '@gateway/contracts/events/cursor';
+import { CLOCKS_DIFFER_MS } from '@gateway/contracts/events/entry';
 import { EVENT_TYPES } from '@gateway/contracts/events/events';
 import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog, noteReading } from '@gateway/store/events/read-log';
@@ -6,6 +7,7 @@ import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
+import { eventsGone } from './read-page.js';
 
 export const cursorField = Joi.string()
   .custom((text: string, helpers) => (parseCursor(text) ? text : helpers.error('any.invalid')))
@@ -16,7 +18,7 @@ export const cursorField = Joi.string()
 export const typesField = Joi.string()
   .custom(readTypes)
   .description(
-    'Only these, separated by commas. Without it all but `message.<status>`, which tell each recipient apart.',
+    'Only these, separated by commas, and `events.gap` where something is missing. Without it all but `message.<status>`, which tell each recipient apart.',
   );
 
 function readTypes(list: string): string[] {
@@ -43,11 +45,17 @@ type EventsCall = Pick<Call<{ types?: string[] }, unknown>, 'query' | 'token'>;
 /** From where on. To read is to want events: from now on there are some. */
 export async function startReading(
   { token, query }: { token: Pick<ApiToken, 'workspace' | 'keyId'>; query: { after?: string | undefined } },
-  { store }: ApiDeps,
+  { store, clock }: Pick<ApiDeps, 'store' | 'clock'>,
 ): Promise<LogPlace> {
   const { workspace, keyId } = token;
   if (!(await noteReading(store, workspace))) await openEvents(store, workspace, { keyId });
-  return query.after === undefined ? endOfLog(store, workspace) : (parseCursor(query.after) ?? LOG_START);
+  if (query.after === undefined) return endOfLog(store, workspace);
+  const place = parseCursor(query.after) ?? LOG_START;
+  const isAhead = entryMs(place.entry) > clock.nowMs() + CLOCKS_DIFFER_MS;
+  // The clock may have been set back since. Who has such a cursor would hear nothing until its time comes, and not know.
+  if (isAhead && compareEntries(place.entry, (await endOfLog(store, workspace)).entry) > 0)
+    throw eventsGone({ oldest: LOG_START }, 'after');
+  return place;
 }
 
 /** A token of a device hears of that device. */

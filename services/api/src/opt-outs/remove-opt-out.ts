@@ -36,9 +36,9 @@ export const removeOptOut: Endpoint<Nothing, Nothing> = {
     errors: ['not_found', 'not_confirmed'],
   },
 
-  async handle({ params, workspace, logger }, { store }) {
+  async handle({ params, workspace, token: { keyId }, logger }, { store }) {
     const person = readPerson(params);
-    const removed = await removeFromList(store, workspace, person);
+    const removed = await removeFromList(store, workspace, person, 'api', keyId);
     logger.info('opt-out removed', { removed });
     return {
       status: 200,

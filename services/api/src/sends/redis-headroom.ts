@@ -32,6 +32,23 @@ const WORKSPACE_SHARE = 0.5;
  */
 const STRANGER_BYTES = 1_400;
 const FRESH_MS = 2_000;
+/** So long a request waits for a newer answer at most, where there is one to go on with. Redis answers in a few ms: it is for a node that hangs. */
+const PATIENCE_MS = 100;
+/**
+ * What is known is gone on with until then: for as long as it is fresh, and then for the longest that an answer takes while a node hangs, with
+ * some to spare. It must be less than the ten seconds for which `take-backlog` knows what others took.
+ */
+const KNOWN_MS = 5_000;
+/** A node that was away is asked again so soon where its devices are concerned: it may have stood still for a moment only. */
+const AWAY_MS = 500;
+
+/** A question to Redis, for all who come while it is fresh. */
+interface Look {
+  atMs: number;
+  answer: Promise<unknown>;
+  /** When that is there, or patience is over. */
+  soon: Promise<unknown>;
+}
 
 /** Messages that this process took, until Redis is known to count them. */
 interface Taken {
@@ -50,23 +67,25 @@ export function roomUseOf(recipients: number): RoomUse {
 /**
  * Whether Redis has room for more, now and when all accepted messages are sent: on a Cluster the node of the device, and for what
  * belongs to no device the fullest one. Asks Redis every two seconds at most, for any number of callers; what this process accepts
- * in between is counted at once.
+ * in between is counted at once. While a node hangs, requests that do not need it do not wait for it: what was known holds on until the
+ * others have answered.
  */
 export class RedisHeadroom {
   readonly #read: (known: Capacity | undefined, inUse: readonly Workspace[]) => Promise<Capacity>;
   readonly #clock: Clock;
   readonly #takeBacklog: (use: BacklogUse) => Promise<boolean>;
-  #asked: Promise<Capacity> | undefined;
-  #askedAtMs = 0;
+  #look: Look | undefined;
   /** A second answer, before its time, for a workspace. */
-  readonly #again = new Map<Workspace, Promise<Capacity>>();
-  /** The same for a workspace that the answer did not name. */
-  readonly #byName = new Map<Workspace, Promise<Capacity>>();
+  readonly #again = new Map<Workspace, Promise<unknown>>();
+  /** The answer that names a workspace which the one before did not. */
+  readonly #byName = new Map<Workspace, Promise<unknown>>();
   /** Workspaces that have asked since Redis was. */
   readonly #inUse = new Set<Workspace>();
   #known: Capacity | undefined;
-  /** Of which moment, by the clock of all processes. */
+  /** Of which moment, by the clock of all processes, */
   #knownAtMs = 0;
+  /** and by that of this one. */
+  #knownSinceMs = 0;
   readonly #taken = new Set<Taken>();
   /** Messages of these, by workspace: in each shard, and in all of them. */
   readonly #unseen = Array.from({ length: SHARDS }, () => new Shares());
@@ -93,7 +112,7 @@ export class RedisHeadroom {
 
   /** Whether there is room for that many messages. Rejects when Redis does not answer. @param address of their device. */
   async hasRoom(use: RoomUse, messages = 0, address?: DeviceAddress): Promise<boolean> {
-    return this.#fits(roomFor(await this.#capacity(), address), use, messages);
+    return this.#fits(roomFor(await this.#capacity(address), address), use, messages);
   }
 
   /** The same, or 503. */
@@ -128,7 +147,8 @@ export class RedisHeadroom {
 
   /** `undefined`, and nothing is counted, where other processes have taken too many of the workspace, as far as this one knows. */
   async #reserve({ use, messages, address }: { use: RoomUse; messages: number; address: DeviceAddress }) {
-    const capacity = await this.#capacityWith(address.workspace);
+    // What is urgent is not bound by what the operator allows the workspace.
+    const capacity = use === 'urgent' ? await this.#capacity(address) : await this.#capacityWith(address);
     // Looked at and counted in one turn: of requests that come together, each sees those before it.
     const room = roomFor(capacity, address);
     if (!this.#fits(room, use, messages)) throw noRoom();
@@ -178,11 +198,11 @@ export class RedisHeadroom {
     return asked;
   }
 
-  async #askWhenWritten(workspace: Workspace): Promise<Capacity> {
+  async #askWhenWritten(workspace: Workspace): Promise<void> {
     await sleep(TAKEN_PART_MS);
     const taken = [...this.#taken].filter(({ address }) => address.workspace === workspace);
     await inTime(Promise.all(taken.map(({ over }) => over.promise)), FRESH_MS);
-    return this.#ask();
+    await this.#ask();
   }
 
   /** Bytes that the files of a workspace may take together. @param withoutLimit where Redis has no `maxmemory`. */
@@ -228,54 +248,80 @@ export class RedisHeadroom {
     taken.over.resolve();
   }
 
-  /** With the limit of this workspace: one that is new, or whose list lies on a node that is away since this process began, is asked about by name. */
-  async #capacityWith(workspace: Workspace): Promise<Capacity> {
+  /**
+   * With the limit of this workspace: one that is new, or whose list lies on a node that is away since this process began, is asked about by
+   * name. Throws where its own node is away since then: its limit is not known.
+   */
+  async #capacityWith(address: DeviceAddress): Promise<Capacity> {
+    const { workspace } = address;
     this.#inUse.add(workspace);
-    const capacity = await this.#capacity();
-    if (!capacity.workspaces || capacity.workspaces.includes(workspace)) return capacity;
+    const capacity = await this.#capacity(address);
+    if (isNamed(capacity, workspace)) return capacity;
     const asked = this.#byName.get(workspace) ?? this.#ask();
     this.#byName.set(workspace, asked);
-    return asked;
+    await asked;
+    if (!isNamed(this.#known!, workspace)) throw away('the node of a workspace is away');
+    return this.#known!;
   }
 
-  #capacity(): Promise<Capacity> {
+  /** The newest that is known. Where a node was away on which a device is: that of a moment ago. */
+  async #capacity(address?: DeviceAddress): Promise<Capacity> {
+    const look = this.#lookSince(FRESH_MS);
+    await look.soon;
+    if (this.#clock.monotonicMs() - this.#knownSinceMs >= KNOWN_MS) await look.answer;
+    const { ofShards } = this.#known!;
+    if (address && ofShards && !ofShards[shardOf(address)]) await this.#lookSince(AWAY_MS).answer;
+    return this.#known!;
+  }
+
+  #lookSince(agoMs: number): Look {
     const nowMs = this.#clock.monotonicMs();
-    if (this.#asked && nowMs - this.#askedAtMs < FRESH_MS) return this.#asked;
-    this.#askedAtMs = nowMs;
+    if (this.#look && nowMs - this.#look.atMs < agoMs) return this.#look;
+    const inUse = [...this.#inUse];
+    const answer = this.#ask();
+    const soon = this.#known ? inTime(answer, PATIENCE_MS) : answer;
+    const look = { atMs: nowMs, answer, soon };
+    this.#look = look;
+    // Failures are not cached: the next caller asks again.
+    soon.catch(() => {});
+    answer.catch(() => {
+      if (this.#look === look) this.#look = undefined;
+    });
     this.#again.clear();
     this.#byName.clear();
-    const asked = this.#ask();
+    for (const name of inUse) this.#byName.set(name, answer);
     this.#inUse.clear();
-    return asked;
+    return look;
   }
 
-  #ask(): Promise<Capacity> {
+  async #ask(): Promise<void> {
     const written = [...this.#taken].filter(({ isWritten }) => isWritten);
-    const askedAtMs = this.#clock.nowMs();
-    const asked = this.#read(this.#known, [...this.#inUse]);
-    this.#asked = asked;
-    asked.then(
-      (known) => {
-        this.#known = known;
-        this.#knownAtMs = askedAtMs;
-        // Redis counts what was written before it was asked; what was on its way may count twice until it is asked again.
-        for (const each of written) this.#forget(each);
-      },
-      // Failures are not cached: the next caller asks again.
-      () => {
-        if (this.#asked === asked) this.#asked = undefined;
-      },
-    );
-    return asked;
+    const [askedAtMs, sinceMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
+    const known = await this.#read(this.#known, [...this.#inUse]);
+    // Redis counts what was written before it was asked; what was on its way may count twice until it is asked again.
+    for (const each of written) this.#forget(each);
+    // The answer to a later question may have come before.
+    if (this.#known && sinceMs < this.#knownSinceMs) return;
+    this.#known = known;
+    this.#knownAtMs = askedAtMs;
+    this.#knownSinceMs = sinceMs;
   }
+}
+
+function isNamed({ workspaces }: Capacity, workspace: Workspace): boolean {
+  return !workspaces || workspaces.includes(workspace);
 }
 
 /** Throws when the node of the device is away. */
 function roomFor(capacity: Capacity, address: DeviceAddress | undefined): Room {
   if (!capacity.ofShards || !address) return capacity;
   const room = capacity.ofShards[shardOf(address)];
-  if (!room) throw new GatewayError({ code: 'redis_away', message: 'the node of a device is away' });
+  if (!room) throw away('the node of a device is away');
   return room;
+}
+
+function away(message: string): GatewayError {
+  return new GatewayError({ code: 'redis_away', message });
 }
 
 /** 503: room does not come back in seconds. */

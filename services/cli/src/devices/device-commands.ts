@@ -1,4 +1,3 @@
-import { COMMAND_LINE } from '@gateway/contracts/console/users';
 import { deriveStatus, REASONS } from '@gateway/contracts/devices/device-state';
 import { DISPLAY_NAME } from '@gateway/contracts/devices/display-name';
 import { MAX_TRACE_SECONDS } from '@gateway/contracts/devices/owner-questions';
@@ -13,9 +12,8 @@ import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { removeDevice } from '@gateway/store/devices/removing/remove-device';
 import { hasSender } from '@gateway/store/fleet/members';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
-import { createProof } from '@gateway/store/workspace/tokens/api-tokens';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { CliContext, RunCommand } from '../cli-context.js';
+import { type CliContext, proofOf, type RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 import { type DoctorOptions, examineDevice } from './device-doctor.js';
 import { exportDevice } from './export-device.js';
@@ -119,7 +117,7 @@ async function list(context: CliContext): Promise<void> {
 
 async function show(context: CliContext, id: string): Promise<void> {
   const found = await describe(context, id);
-  if (found.createdAtMs === undefined) throw new Error(`there is no device ${id}`);
+  if (found.createdAtMs === undefined) throw noDevice(id);
   const { createdAtMs, sinceMs, restrictedUntilMs, ...fields } = found;
   context.output.show({
     ...fields,
@@ -157,16 +155,16 @@ async function describe({ store, workspace }: CliContext, id: string) {
 async function chooseDefault(context: CliContext, id: string | undefined): Promise<void> {
   const { store, workspace, output, record } = context;
   if (id !== undefined) {
-    const keyId = await createProof(store, workspace, COMMAND_LINE);
-    await setDefaultDevice(store, { workspace, device: id }, { keyId });
+    await setDefaultDevice(store, { workspace, device: id }, await proofOf(context));
     await record('device.made_default', id);
   }
   output.show({ default: await readDefaultDevice(store, workspace) });
 }
 
 async function rename(context: CliContext, id: string, name: string): Promise<void> {
-  await findDevice(context, id);
-  await renameDevice(context.store, { workspace: context.workspace, device: id }, name);
+  const { store, workspace } = context;
+  const { createdAtMs } = await findDevice(context, id);
+  if (!(await renameDevice(store, { workspace, device: id, createdAtMs }, name))) throw noDevice(id);
   await context.record('device.renamed', id);
   context.output.show({ device: id, name });
 }
@@ -182,8 +180,12 @@ async function remove(context: CliContext, id: string): Promise<void> {
 
 async function findDevice({ store, workspace }: CliContext, id: string) {
   const device = await readDevice(store, { workspace, device: id });
-  if (!device) throw new Error(`there is no device ${id}`);
+  if (!device) throw noDevice(id);
   return device;
+}
+
+function noDevice(id: string): Error {
+  return new Error(`there is no device ${id}`);
 }
 
 async function changePace(
@@ -204,7 +206,7 @@ async function changePace(
       ? undefined
       : { ...CAREFUL_PACE, ...device.pace, ...(rate !== undefined && { messagesPerMinute: rate }), ...options };
   if (isChange) {
-    await setPace(store, address, pace);
+    if (!(await setPace(store, { ...address, createdAtMs: device.createdAtMs }, pace))) throw noDevice(id);
     await ringDoorbell(store, { topic: 'sends', ...address });
     await record('device.pace_set', `${id}: ${pace?.messagesPerMinute ?? 'default'}`);
   }

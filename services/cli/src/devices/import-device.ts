@@ -1,4 +1,3 @@
-import { COMMAND_LINE } from '@gateway/contracts/console/users';
 import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { systemClock } from '@gateway/runtime/clock';
@@ -10,8 +9,8 @@ import { ensureDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { createProof, requireProof } from '@gateway/store/workspace/tokens/api-tokens';
-import type { CliContext } from '../cli-context.js';
+import { requireProof } from '@gateway/store/workspace/tokens/api-tokens';
+import { type CliContext, proofOf } from '../cli-context.js';
 import { type AuthFolder, readAuthFolder } from './auth-folder.js';
 import { withDevice } from './take-device.js';
 
@@ -32,7 +31,7 @@ export async function importDevice(
   const { store, workspace, output, record } = context;
   const session = await readAuthFolder(folder);
   const address = { workspace, device: device ?? (await readDefaultDevice(store, workspace)) };
-  const keyId = await createProof(store, workspace, COMMAND_LINE);
+  const { keyId } = await proofOf(context);
   await ensureDevice(store, address, { keyId });
   await makeRoom(store, address, { force, keyId });
   const taken = await withDevice(context, address, { waitMs: TAKE_MS }, async (ownership) => {

@@ -13,7 +13,7 @@ import {
   removeOptOut,
 } from '@gateway/store/workspace/opt-outs';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { CliContext, RunCommand } from '../cli-context.js';
+import { type CliContext, proofOf, type RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 import { readCount } from '../read-count.js';
 import { readNumbers } from './read-numbers.js';
@@ -43,7 +43,7 @@ export function addOptOutCommands(program: Command, run: RunCommand): void {
     .command('add')
     .description('send these people nothing except one-time passwords; takes effect at once, also for queued sends')
     .argument('<phone...>', 'country code first', collectPhones)
-    .action((phones: string[]) => run((context) => add(context, phones)));
+    .action((phones: string[]) => run(async (context) => add(context, phones, await proofOf(context))));
   optouts
     .command('remove')
     .description('remove these people from the list, whether they wrote STOP or were added')
@@ -79,16 +79,21 @@ async function show({ store, workspace, output }: CliContext, number: string): P
   output.show({ ...describePerson(number), optedOut: found !== undefined, ...(found && describeOptOut(found)) });
 }
 
-async function add({ store, workspace, output, record }: CliContext, numbers: readonly string[]): Promise<void> {
+async function add(
+  { store, workspace, output, record }: CliContext,
+  numbers: readonly string[],
+  from: { keyId: string },
+): Promise<void> {
   const people = new Set(numbers.map(canonicalPhoneNumber)).size;
-  const { added } = await addOptOuts(store, workspace, { numbers, source: 'cli', atMs: systemClock.nowMs() });
+  const { added } = await addOptOuts(store, workspace, { numbers, source: 'cli', atMs: systemClock.nowMs(), from });
   if (added > 0) await record('opt_outs.added', String(added));
   output.show({ added, unchanged: people - added });
 }
 
 async function remove({ store, workspace, output, record }: CliContext, numbers: readonly string[]): Promise<void> {
+  const { keyId } = await proofOf({ store, workspace });
   let removed = 0;
-  for (const number of numbers) if (await removeOptOut(store, workspace, number, 'cli')) removed++;
+  for (const number of numbers) if (await removeOptOut(store, workspace, number, 'cli', keyId)) removed++;
   if (removed > 0) await record('opt_out.lifted', String(removed));
   output.show({ removed });
 }
@@ -98,6 +103,7 @@ async function importFile(
   file: string,
   { skipInvalid = false }: { skipInvalid?: boolean },
 ): Promise<void> {
+  const proof = await proofOf(context);
   const { numbers, invalidLines } = readNumbers(
     file === STANDARD_INPUT ? await text(context.stdin) : await readFile(file, 'utf8'),
   );
@@ -107,7 +113,7 @@ async function importFile(
     throw new Error(`nothing was imported: no phone number in line ${shown}${more} (use --skip-invalid to skip them)`);
   }
   if (invalidLines.length > 0) context.output.note(`Lines skipped: ${invalidLines.length}`);
-  await add(context, numbers);
+  await add(context, numbers, proof);
 }
 
 async function exportFile({ store, workspace, output }: CliContext, file: string | undefined): Promise<void> {

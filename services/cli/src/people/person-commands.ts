@@ -1,11 +1,12 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { canonicalPhoneNumber, maskPhoneNumber, spellingsOf } from '@gateway/contracts/people/phone-number';
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { toError } from '@gateway/runtime/errors';
-import { confirmEverywhere, connectToAll } from '@gateway/store/core/confirming/confirm-everywhere';
+import { confirmKeys, connectToAll } from '@gateway/store/core/confirming/confirm-everywhere';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState } from '@gateway/store/devices/device-state';
-import { listDevices, readDevice } from '@gateway/store/devices/devices';
+import { listDevicesWithRemoved, readDevice } from '@gateway/store/devices/devices';
 import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { forgetRecipient } from '@gateway/store/sends/change-send';
 import { findSends } from '@gateway/store/sends/read-send';
@@ -49,7 +50,8 @@ async function forget(context: CliContext, phone: string): Promise<void> {
   const report: Report = { findings: [], left: [] };
   const since = await connectToAll(store);
   const names = new Set(spellingsOf(phone));
-  for (const device of await listDevices(store, workspace)) {
+  const devices = await listDevicesWithRemoved(store, workspace);
+  for (const device of devices) {
     // Before the device forgets them.
     for (const name of await namesOfPerson(store, { workspace, device }, phone)) names.add(name);
     await forgetEverywhere(context, { workspace, device }, { phone, report }).catch((thrown: unknown) => {
@@ -63,7 +65,9 @@ async function forget(context: CliContext, phone: string): Promise<void> {
   };
   for (const [what, removed] of Object.entries(inWorkspace))
     if (removed > 0) report.findings.push({ device: '-', what, removed });
-  await confirmEverywhere(store, since);
+  // Where something of this workspace lies, and nowhere else: a master that is away elsewhere stops nothing.
+  const written = devices.map((device) => deviceKeys(store.space, { workspace, device }).device);
+  await confirmKeys(store, [workspaceKeys(store.space, workspace).devices, ...written], since);
   // Not who: the log would remember what all else forgets.
   await context.record('person.forgotten');
   const { findings, left } = report;

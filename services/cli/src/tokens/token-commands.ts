@@ -70,12 +70,13 @@ async function create(
   { store, workspace, output, record }: CliContext,
   { name, device, scopes, expires }: CreateOptions,
 ): Promise<void> {
-  const { value, token } = await createApiToken(store, workspace, {
+  const wanted = {
     name,
     ...(device !== undefined && { device }),
     ...(scopes && { scopes }),
     ...(expires !== undefined && { expiresAtMs: systemClock.nowMs() + expires }),
-  });
+  };
+  const { value, token } = await createApiToken(store, workspace, wanted, { mustBeThere: true });
   await record('token.created', sayToken(token));
   showOnce(output, value, token);
 }

@@ -50,8 +50,8 @@ async function makeLink({ store, output, dashboardUrl, record }: CliContext, nam
 async function showAudit({ store, output }: CliContext): Promise<void> {
   const entries = await listAudit(store);
   const toRow = (index: number) => {
-    const { atMs, user, action, target = '-' } = entries[index]!;
-    return { time: showTime(atMs), user, action, target };
+    const { atMs, user, action, target = '-', workspace = '-' } = entries[index]!;
+    return { time: showTime(atMs), user, action, target, workspace };
   };
   output.list(entries, toRow, 'Nothing was done yet.');
 }

@@ -5,7 +5,7 @@ import { SUBSCRIBABLE_TYPES } from '@gateway/contracts/webhooks/webhook';
 import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog } from '@gateway/store/events/read-log';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { CliContext, RunCommand } from '../cli-context.js';
+import { type CliContext, proofOf, type RunCommand } from '../cli-context.js';
 import { endingSignal } from '../ending-signal.js';
 import { followEvents } from './follow-events.js';
 import { localEndpoint } from './local-endpoint.js';
@@ -65,7 +65,7 @@ async function follow(
   tell: (event: GatewayEvent, cursor: string, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const ending = endingSignal();
-  await openEvents(store, workspace);
+  await openEvents(store, workspace, await proofOf({ store, workspace }));
   let place = after ?? (await endOfLog(store, workspace));
   const work = async () => {
     const events = followEvents({ store: patientStore, workspace, after: place, ...(types && { types }) });

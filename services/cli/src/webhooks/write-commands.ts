@@ -6,7 +6,7 @@ import { newWebhookInput, webhookChangeInput } from '@gateway/egress/input/webho
 import { changeWebhook, createWebhook } from '@gateway/store/webhooks/webhooks';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ObjectSchema } from 'joi';
-import type { CliContext, RunCommand } from '../cli-context.js';
+import { type CliContext, proofOf, type RunCommand } from '../cli-context.js';
 import { describeWebhook, foundWebhook } from './describe-webhook.js';
 import { readTypes } from './read-types.js';
 
@@ -68,7 +68,8 @@ async function create(
   refuseUrl(url, webhookPolicy);
   const secret = makeWebhookSecret(signature);
   const settings = { ...DEFAULT_WEBHOOK_SETTINGS, ...given };
-  const made = await createWebhook(store, workspace, { settings, target: { url, headers }, secrets: [{ secret }] });
+  const wanted = { settings, target: { url, headers }, secrets: [{ secret }] };
+  const made = await createWebhook(store, workspace, wanted, await proofOf({ store, workspace }));
   if (made === 'full') throw new Error(`there are ${WEBHOOK_LIMITS.maxPerWorkspace} endpoints already`);
   await record('webhook.created', made.id);
   output.show({ secret: verifierOf(secret), ...describeWebhook(made) });

@@ -1,4 +1,6 @@
 import { isWorkspaceName, type Workspace } from '@gateway/contracts/ids';
+import { systemClock } from '@gateway/runtime/clock';
+import type { Store } from '@gateway/store/core/store';
 import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
 import {
   readWorkspaceLimits,
@@ -8,7 +10,7 @@ import {
 } from '@gateway/store/workspace/workspace-limits';
 import { createWorkspace, hasWorkspace, listWorkspaces } from '@gateway/store/workspace/workspaces';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { CliContext, RunCommand } from '../cli-context.js';
+import { type CliContext, proofOf, type RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 
 /** What `--devices` and the others give: a number, or `none`. */
@@ -70,8 +72,10 @@ function readSeconds(text: string): number {
 
 async function create(context: CliContext, name: Workspace, limits: LimitOptions): Promise<void> {
   const { store, output, record } = context;
-  if (!(await createWorkspace(store, name))) throw new Error(`workspace ${name} exists already, or is being deleted`);
-  await setWorkspaceLimits(store, name, toLimits(limits));
+  const madeAtMs = systemClock.nowMs();
+  if (!(await createWorkspace(store, name, madeAtMs)))
+    throw new Error(`workspace ${name} exists already, or is being deleted`);
+  await change(store, name, limits, { madeAtMs });
   await record('workspace.created', name);
   output.show({ workspace: name, ...(await readWorkspaceLimits(store, name)) });
   output.note(`\nCreate a token in it: token create --workspace ${name} --name <name>`);
@@ -79,11 +83,19 @@ async function create(context: CliContext, name: Workspace, limits: LimitOptions
 
 async function limit({ store, output, record }: CliContext, name: Workspace, limits: LimitOptions): Promise<void> {
   if (!(await hasWorkspace(store, name))) throw new Error(`there is no workspace ${name}`);
-  if (Object.keys(limits).length > 0) {
-    await setWorkspaceLimits(store, name, toLimits(limits));
-    await record('workspace.limited', name);
-  }
+  if (await change(store, name, limits)) await record('workspace.limited', name);
   output.show({ workspace: name, ...(await readWorkspaceLimits(store, name)) });
+}
+
+async function change(
+  store: Store,
+  name: Workspace,
+  limits: LimitOptions,
+  of: { madeAtMs?: number } = {},
+): Promise<boolean> {
+  if (Object.keys(limits).length === 0) return false;
+  await setWorkspaceLimits(store, name, toLimits(limits), await proofOf({ store, workspace: name }, of));
+  return true;
 }
 
 function toLimits(limits: LimitOptions): { [Name in WorkspaceLimit]?: number | undefined } {

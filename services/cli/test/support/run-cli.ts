@@ -29,10 +29,19 @@ export async function runCli(
   }: { workspace?: string; env?: Record<string, string>; input?: string } = {},
 ): Promise<CliRun> {
   await createWorkspace(space.store, workspace);
+  return runInPlace(space, ['--workspace', workspace, ...args], { env, input });
+}
+
+/** The same with nothing made before. */
+export async function runInPlace(
+  space: RedisSpace,
+  args: readonly string[],
+  { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
+): Promise<CliRun> {
   const settings = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings, ...env };
   const [stdout, stderr] = [new Written(), new Written()];
   const terminal = { env: settings, stdin: Readable.from([input]), stdout, stderr };
-  const code = await runCommandLine(['--workspace', workspace, ...args], terminal);
+  const code = await runCommandLine(args, terminal);
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 

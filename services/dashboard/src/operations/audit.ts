@@ -20,7 +20,7 @@ export const listAudit = operation({
   for: 'admin',
   async handle({ req }, { store }) {
     const [user, action, before] = ['user', 'action', 'before'].map((name) => textOf(req.query[name]));
-    if (before !== undefined && !/^\d{1,15}-\d{1,9}$/.test(before)) throw new ConsoleError('invalid_request');
+    if (before !== undefined && !/^[1-9]\d{0,14}-\d{1,9}p?$/.test(before)) throw new ConsoleError('invalid_request');
     return { body: await find(store, { user, action }, before) };
   },
 });

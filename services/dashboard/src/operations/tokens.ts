@@ -45,10 +45,8 @@ export const createToken = operation<NewToken>({
   async handle({ body: { expiresInDays, ...options } }, { store, workspace, clock }) {
     const nowMs = clock.nowMs();
     const expiresAtMs = expiresInDays && nowMs + expiresInDays * 24 * 60 * 60 * 1000;
-    const { value, token } = await createApiToken(store, workspace, {
-      ...options,
-      ...(expiresAtMs && { expiresAtMs }),
-    });
+    const wanted = { ...options, ...(expiresAtMs && { expiresAtMs }) };
+    const { value, token } = await createApiToken(store, workspace, wanted, { mustBeThere: true });
     return {
       status: 201,
       body: { value, token: describeToken(token, nowMs) },

@@ -74,7 +74,13 @@ async function fillSettings(store: Store): Promise<void> {
     await recordAudit(store, { user: 'admin', action: 'user.created', target: name, requestId: `req_${name.length}` });
   }
   for (const action of ['device.link_asked', 'device.renamed', 'token.created', 'webhook.tested'] as const)
-    await recordAudit(store, { user: 'ann@harbour.example', action, target: 'events', requestId: 'req_0q3v8m' });
+    await recordAudit(store, {
+      user: 'ann@harbour.example',
+      action,
+      workspace: 'main',
+      target: 'events',
+      requestId: 'req_0q3v8m',
+    });
 }
 
 /** The shop, and a device, a send, a webhook and a token with names that try to be more than that. */

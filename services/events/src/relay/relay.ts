@@ -7,7 +7,7 @@ import { GatewayError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import type { Outbox } from '@gateway/store/events/append-events';
-import { listEventWorkspaces, mendEvents, mendHeardEvents } from '@gateway/store/events/open-events';
+import { knownEventWorkspaces, mendEvents, mendHeardEvents } from '@gateway/store/events/open-events';
 import { closeUnwanted } from '@gateway/store/events/opening/close-events';
 import {
   type FullOutbox,
@@ -123,8 +123,8 @@ export class Relay {
 
   async #lookAround(): Promise<void> {
     const { store } = this.deps;
-    const workspaces = await listEventWorkspaces(store);
-    this.#listed = new Set(workspaces);
+    const { workspaces, isCurrent } = await knownEventWorkspaces(store);
+    this.#listed = new Set(isCurrent ? workspaces : [...workspaces, ...this.#listed]);
     for (const place of this.#marks.keys()) if (!this.#listed.has(place.split('/')[0]!)) this.#marks.delete(place);
     const groups = groupOutboxes(store, workspaces);
     this.#full = new Map(groups.map(({ name }) => [name, this.#full.get(name) ?? []]));

@@ -35,6 +35,8 @@ export interface PoolDeps extends ProcessDeps {
 
 export const TICK_MS = 1_000;
 const REST_AFTER_FAILURE_MS = 5_000;
+/** The queue hands out so many jobs at a time for all devices: those of a node that is away do not keep them. */
+const TAKE_MS = 1_000;
 /** What is asked of a node that is away has no answer: the end of a sender waits so long for each of its steps. */
 const END_MS = 2_000;
 /** Several of these one after the other. */
@@ -129,9 +131,13 @@ export class SenderPool {
     if (!this.isSettled) throw new Error('claims its devices');
   }
 
-  /** A send was accepted for a device of this process. The next owner of one that is not here finds it by itself. */
+  /**
+   * A send was accepted for a device of this process. The next owner of one that is not here finds it by itself. Resolves when it is
+   * loaded or waits for a place, or a little later while its node of a Cluster has no answer: it is loaded all the same.
+   */
   async takeJob(job: SendJob): Promise<void> {
-    await this.ownerOf(job)?.takeJob(job);
+    const taken = this.ownerOf(job)?.takeJob(job);
+    if (taken) await inTime(taken, TAKE_MS);
   }
 
   /** Hands every device over, at the pace of those that take them. */

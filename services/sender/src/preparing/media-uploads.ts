@@ -3,7 +3,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Clock } from '@gateway/runtime/clock';
 import { keepContained } from '@gateway/runtime/process/contain';
-import { extendUpload, keepUpload, readBlob, readUpload } from '@gateway/store/blobs/blobs';
+import { awaitBlobs, BlobAwayError, extendUpload, keepUpload, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import PQueue from 'p-queue';
@@ -59,30 +59,52 @@ export class MediaUploads {
     return known;
   }
 
-  private upload(session: MessengerSession, send: SendProgress, media: MediaContent): Promise<UploadOutcome> {
-    const { store, ownership, uploads, metrics } = this.deps;
-    const work = async (): Promise<UploadOutcome> => {
-      const bytes = await this.readFile(media);
-      if (bytes instanceof Error) {
-        metrics.countUpload('unreadable');
-        return { kind: 'unreadable', error: bytes };
-      }
-      const upload = await session.uploadMedia(media, bytes).catch((thrown: unknown) => {
-        metrics.countUpload('failed');
-        throw thrown;
-      });
-      metrics.countUpload('stored');
-      await keepUpload(store, ownership.address, { ...media, upload, untilMs: neededUntilMs(send) });
-      return { kind: 'uploaded', upload };
-    };
-    this.own ??= new PQueue({ concurrency: 2 });
-    return this.own.add(() => uploads.add(keepContained(work)));
+  private async upload(session: MessengerSession, send: SendProgress, media: MediaContent): Promise<UploadOutcome> {
+    const { store, ownership } = this.deps;
+    const outcome = await this.uploadInTurn(session, media);
+    if (outcome.kind === 'unreadable') return outcome;
+    // Without a turn: Redis may be away.
+    await keepUpload(store, ownership.address, { ...media, upload: outcome.upload, untilMs: neededUntilMs(send) });
+    return outcome;
   }
 
-  private async readFile({ blob, sizeBytes }: MediaContent): Promise<Buffer | Error> {
+  /** A file on a node of a Cluster that is away waits without a turn, for as long as it takes: that is no attempt. */
+  private async uploadInTurn(session: MessengerSession, media: MediaContent): Promise<UploadOutcome> {
+    const { store, ownership, uploads } = this.deps;
+    const work = () => this.readAndUpload(session, media);
+    this.own ??= new PQueue({ concurrency: 2 });
+    for (;;) {
+      await awaitBlobs(store, ownership.address.workspace);
+      const outcome = await this.own.add(() => uploads.add(keepContained(work)));
+      if (outcome !== 'away') return outcome;
+    }
+  }
+
+  private async readAndUpload(session: MessengerSession, media: MediaContent): Promise<UploadOutcome | 'away'> {
+    const { metrics } = this.deps;
+    const bytes = await this.readFile(media);
+    if (bytes === 'away') return bytes;
+    if (bytes instanceof Error) {
+      metrics.countUpload('unreadable');
+      return { kind: 'unreadable', error: bytes };
+    }
+    const upload = await session.uploadMedia(media, bytes).catch((thrown: unknown) => {
+      metrics.countUpload('failed');
+      throw thrown;
+    });
+    metrics.countUpload('stored');
+    return { kind: 'uploaded', upload };
+  }
+
+  private async readFile({ blob, sizeBytes }: MediaContent): Promise<Buffer | Error | 'away'> {
     const { store, ownership } = this.deps;
-    const bytes = await readBlob(store, ownership.address.workspace, { hash: blob, sizeBytes });
-    return bytes ?? new Error('the stored file is gone');
+    try {
+      const bytes = await readBlob(store, ownership.address.workspace, { hash: blob, sizeBytes });
+      return bytes ?? new Error('the stored file is gone');
+    } catch (thrown) {
+      if (thrown instanceof BlobAwayError) return 'away';
+      throw thrown;
+    }
   }
 }
 

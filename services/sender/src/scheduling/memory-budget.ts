@@ -1,4 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
+import { inTime } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
 import { keepContained } from '@gateway/runtime/process/contain';
 import PQueue from 'p-queue';
 
@@ -6,6 +8,8 @@ import PQueue from 'p-queue';
 const PART_OF_HEAP = 4;
 /** Lists that are being read at a time. One of 10,000 recipients takes some megabytes until it is unpacked. */
 const MAX_LOADS = 16;
+/** Far longer than a read takes. */
+const TURN_MS = 1_000;
 
 /** Measured: number, place and turn of a recipient; all else. */
 const RECIPIENT_BYTES = 32;
@@ -38,9 +42,19 @@ export class MemoryBudget {
     return this.bytes >= this.maxBytes;
   }
 
-  /** Reads a list, when it is its turn. */
+  /**
+   * Reads a list, when it is its turn. One that has no answer, as its node of a Cluster is away, goes on without its turn, which is
+   * then that of a list on another node.
+   */
   load<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.loads.add(keepContained(work));
+    const read = keepContained(work);
+    const loaded = defer<Result>();
+    void this.loads.add(async () => {
+      const reading = read();
+      reading.then(loaded.resolve, loaded.reject);
+      await inTime(reading, TURN_MS).catch(() => {});
+    });
+    return loaded.promise;
   }
 
   take(bytes: number): void {

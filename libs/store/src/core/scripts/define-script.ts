@@ -3,6 +3,7 @@ import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys, type KeySpace, sessionKey } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { FencedError } from '@gateway/runtime/errors';
+import { onWholeSlots } from '@gateway/runtime/redis/whole-slots';
 import { CONTRACT, luaConstants } from './lua-constants.js';
 import { composeLua } from './lua-source.js';
 import type { ReadReply } from './replies.js';
@@ -27,6 +28,8 @@ interface Definition<K extends string, A extends Record<string, WriteArgument>, 
   name: string;
   /** At the `maxmemory` of Redis, `runs` is for steps that finish or maintain accepted work, `refused` for steps that add something new. */
   whenFull: 'runs' | 'refused';
+  /** Only for a step on one key that touches no other: while the slot moves, that is at the former master or at the next one. Default: it waits. */
+  whileSlotMoves?: 'runs';
   /** Only the owner of a device may run it. */
   isFenced?: true;
   /** It reads or changes the send of its key `record`. Throws `UnknownVersionError`, having changed nothing, for one of another version. */
@@ -79,6 +82,12 @@ export interface Script {
   /** Without that of the ownership. */
   keys: readonly string[];
   repliesBytes: boolean;
+  onOne: ScriptText;
+  /** The same, and it waits while its slot moves. */
+  onCluster: ScriptText;
+}
+
+interface ScriptText {
   lua: string;
   sha: string;
 }
@@ -102,14 +111,19 @@ export function defineScript(definition: AnyDefinition): unknown {
   const { name, whenFull, isFenced = false, repliesBytes = false, keys, args, reply } = definition;
   if (scripts.has(name)) throw new Error(`two definitions of ${name}`);
   const lua = writeLua(definition);
-  const sha = createHash('sha1').update(lua).digest('hex');
-  scripts.set(name, { name, whenFull, isFenced, keys, repliesBytes, lua, sha });
+  const onCluster = definition.whileSlotMoves === 'runs' ? lua : onWholeSlots(lua);
+  const texts = { onOne: withSha(lua), onCluster: withSha(onCluster) };
+  scripts.set(name, { name, whenFull, isFenced, keys, repliesBytes, ...texts });
   const step = { name, reply, keys: places(keys), args: places(Object.keys(args), args) };
   if (!isFenced) return (host: ScriptHost, input: Record<string, unknown>) => call(step, host, input);
   return (host: ScriptHost, { address, token }: ScriptOwner, input: Record<string, unknown>) => {
     const { owner, session } = ownerKeys(host.space, address, token);
     return call(step, host, input, { keys: [owner, session], args: [token] });
   };
+}
+
+function withSha(lua: string): ScriptText {
+  return { lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
 
 interface Place {

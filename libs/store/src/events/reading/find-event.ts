@@ -1,5 +1,5 @@
 import { compareEntries, entryBefore, entryMs, type LogPlace } from '@gateway/contracts/events/cursor';
-import { CLOCKS_DIFFER_MS, type EventPart, openEntry } from '@gateway/contracts/events/entry';
+import { CLOCKS_DIFFER_MS, type EventPart } from '@gateway/contracts/events/entry';
 import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, EVENT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import {
@@ -11,14 +11,15 @@ import {
 } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { RecipientView } from '@gateway/contracts/sends/packed-send';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
-import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
+import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Store } from '../../core/store.js';
 import { findDeviceByShortId, readIdKey } from '../../devices/devices.js';
 import { readArrival, readLostMs } from '../../inbound/received-messages.js';
 import { readRecipients, readRecord, type SendRecord } from '../../sends/read-send.js';
-import type { LogGone, LoggedEntry } from '../read-log.js';
+import { type LogGone, type LoggedEntry, openKnown } from '../read-log.js';
 import { type EventFilter, entryReader } from '../render-events.js';
 
 /** Where in the log an event is looked for. */
@@ -30,7 +31,7 @@ interface Search {
   isBack?: boolean;
   /** How far one is in an entry who has all before it; `undefined` where it is not in there. */
   offsetIn(entry: LoggedEntry): number | undefined;
-  /** Behind this one there is none; it is looked for before it, too. */
+  /** Behind this one there is none; it is looked for before it, too, and where this one is not in the log yet. */
   endsAt?(entry: LoggedEntry): boolean;
 }
 
@@ -104,8 +105,14 @@ async function findIn(
     const row = rowEnds ? (event.data.changes as ChangeData[]).findIndex((change) => change.id === id) : -1;
     if (row >= 0) return { event, ...placesOf(before, rowEnds![row]!) };
   }
-  // The last of an entry ends it.
-  return found && { event: found.event, ...placesOf(before, found.end), to: { entry: entry.id, offset: 0 } };
+  if (!found) return undefined;
+  // The last of an entry ends it. A change is at its own place, in whichever way it is told.
+  const isChange = found.end % 2 === 1;
+  return {
+    event: found.event,
+    ...placesOf(before, found.end),
+    ...(!isChange && { to: { entry: entry.id, offset: 0 } }),
+  };
 }
 
 const placesOf = (entry: string, end: number) => ({ after: { entry, offset: end - 1 }, to: { entry, offset: end } });
@@ -130,13 +137,7 @@ async function planSearch(
   if (device === undefined) return undefined;
   const address = { workspace, device };
   if (parts.kind === 'change' || parts.kind === 'keyless') return planChange(store, address, parts);
-  if (parts.kind === 'finished') {
-    const { tag } = parseMessageId(parts.messageId)!;
-    const send = await readRecord(store, address, tag);
-    const offsetIn = (entry: LoggedEntry) =>
-      isOf(entry, { device, tag }) ? offsetOf(entry, ({ kind }) => firstIf(kind === 'finished')) : undefined;
-    return send?.state === 'closed' ? { ...at(await readEndMs(store, address, send)), offsetIn } : undefined;
-  }
+  if (parts.kind === 'finished') return planFinished(store, address, parseMessageId(parts.messageId)!.tag);
   const arrivedAtMs = await readArrival(store, address, parts.receivedId);
   const isIt = (part: EventPart) => part.kind === 'received' && part.receivedId === parts.receivedId;
   const offsetIn = (entry: LoggedEntry) =>
@@ -171,17 +172,37 @@ async function planChange(
   const { status } = parts;
   const { tag, index } = parts.kind === 'keyless' ? parts : await placeOf(store, address, parts.platformId);
   const send = tag === undefined ? undefined : await readRecord(store, address, tag);
-  if (tag === undefined || !send) return undefined;
-  const [recipient] = await readRecipients(store, address, tag, { from: index, limit: 1 });
-  if (!recipient || RECIPIENT_STATUSES.indexOf(status) > RECIPIENT_STATUSES.indexOf(recipient.status)) return undefined;
-  const changeIn = (part: EventPart, wanted: string) =>
-    part.kind === 'changes' ? part.changes.findIndex((each) => each.index === index && each.status === wanted) : -1;
-  const becomes = (wanted: string) => (entry: LoggedEntry) =>
-    isOf(entry, { device: address.device, tag }) ? offsetOf(entry, (part) => changeIn(part, wanted)) : undefined;
-  const last = at(recipient.atMs);
-  if (status === recipient.status) return { ...last, offsetIn: becomes(status) };
-  const endsAt = (entry: LoggedEntry) => becomes(recipient.status)(entry) !== undefined;
-  return { ...last, earliestMs: send.createdAtMs, offsetIn: becomes(status), endsAt };
+  if (!send) return undefined;
+  const [recipient] = await readRecipients(store, address, send.tag, { from: index, limit: 1 });
+  if (!recipient || !mayHaveBeen(status, recipient.status)) return undefined;
+  const changeIn = (part: EventPart) =>
+    part.kind === 'changes' ? part.changes.findIndex((each) => each.index === index && each.status === status) : -1;
+  const offsetIn = (entry: LoggedEntry) => (isOf(entry, address, send) ? offsetOf(entry, changeIn) : undefined);
+  if (status === recipient.status) return { ...at(recipient.atMs), offsetIn };
+  return { ...backFrom([recipient], address, send), offsetIn };
+}
+
+/** Whether a recipient may have come to it before what they are now, or is that. Of what had expired a phone may say that it has it. */
+function mayHaveBeen(status: RecipientStatus, last: RecipientStatus): boolean {
+  if (status === 'expired' && (last === 'delivered' || last === 'read')) return true;
+  return RECIPIENT_STATUSES.indexOf(status) <= RECIPIENT_STATUSES.indexOf(last);
+}
+
+/** From the last changes of these recipients back to where the send began. */
+function backFrom(
+  last: readonly RecipientView[],
+  address: DeviceAddress,
+  send: SendRecord,
+): Pick<Search, 'fromMs' | 'earliestMs' | 'endsAt'> {
+  const nameOf = ({ index, status }: Pick<RecipientView, 'index' | 'status'>) => `${index} ${status}`;
+  const left = new Set(last.map(nameOf));
+  const endsAt = (entry: LoggedEntry) => {
+    for (const part of isOf(entry, address, send) ? entry.parts : []) {
+      if (part.kind === 'changes') for (const change of part.changes) left.delete(nameOf(change));
+    }
+    return left.size === 0;
+  };
+  return { ...at(Math.min(...last.map(({ atMs }) => atMs))), earliestMs: send.createdAtMs, endsAt };
 }
 
 async function placeOf(
@@ -196,19 +217,27 @@ async function placeOf(
 
 const at = (atMs: number) => ({ earliestMs: atMs, fromMs: atMs - CLOCKS_DIFFER_MS });
 
-const isOf = (entry: LoggedEntry, { device, tag }: { device: DeviceId; tag: SendTag }) =>
+const isOf = (entry: LoggedEntry, { device }: DeviceAddress, { tag }: Pick<SendRecord, 'tag'>) =>
   entry.device === device && entry.tag === tag;
 
 /**
- * When a send was closed, or a little before: from then on its content lives for a fixed time. Content that no phone has goes at once, and
- * then nothing changes any more; that of a one-time password goes soon.
+ * The content of a send lives for a fixed time from its end on; that of a one-time password goes soon. Content that no phone has goes with
+ * the end, and then nothing changes any more; but also with the last recipient who is forgotten, after receipts.
  */
-async function readEndMs(store: Store, address: DeviceAddress, send: SendRecord): Promise<number> {
-  if (send.kind === 'otp') return send.createdAtMs;
-  const leftMs = await store.redis.pttl(sendKeys(store.space, address, send.tag).content);
-  if (leftMs > 0) return systemClock.nowMs() + leftMs - LIMITS.sendRetentionSeconds * 1000;
-  const all = await readRecipients(store, address, send.tag, { from: 0, limit: send.total });
-  return all.reduce((latest, { atMs }) => Math.max(latest, atMs), send.createdAtMs);
+async function planFinished(store: Store, address: DeviceAddress, tag: SendTag): Promise<Search | undefined> {
+  const send = await readRecord(store, address, tag);
+  if (send?.state !== 'closed') return undefined;
+  const endIn = (part: EventPart) => firstIf(part.kind === 'finished');
+  const offsetIn = (entry: LoggedEntry) => (isOf(entry, address, send) ? offsetOf(entry, endIn) : undefined);
+  if (send.kind === 'otp') return { ...at(send.createdAtMs), offsetIn };
+  const leftMs = await store.redis.pttl(sendKeys(store.space, address, tag).content);
+  if (leftMs > 0) return { ...at(systemClock.nowMs() + leftMs - LIMITS.sendRetentionSeconds * 1000), offsetIn };
+  const all = await readRecipients(store, address, tag, { from: 0, limit: send.total });
+  if (all.length === 0) return undefined;
+  const latestMs = Math.max(...all.map(({ atMs }) => atMs));
+  // By clocks of several processes, any of these may be the last.
+  const last = all.filter(({ atMs }) => atMs >= latestMs - CLOCKS_DIFFER_MS);
+  return { ...backFrom(last, address, send), offsetIn };
 }
 
 async function* candidates(
@@ -227,9 +256,12 @@ async function* candidates(
     if (end !== undefined) break;
     if (!mayGoOn()) return;
   }
+  // Not there yet.
+  if (endsAt) end ??= from;
   if (end === undefined) return;
   for await (const entry of walk(store, workspace, { from: end, isBack: true })) {
-    if (entry.atMs < earliestMs) return;
+    // By when it came into the log: what others told late is of a time long before.
+    if (entryMs(entry.id) < earliestMs - CLOCKS_DIFFER_MS) return;
     yield entry;
     if (!mayGoOn()) return;
   }
@@ -245,7 +277,7 @@ async function* walk(
     const rows = isBack
       ? await store.redis.xrevrangeBuffer(eventLog, next, '-', 'COUNT', AT_ONCE)
       : await store.redis.xrangeBuffer(eventLog, next, '+', 'COUNT', AT_ONCE);
-    for (const [id, [, value]] of rows) yield Object.assign(openEntry(value!), { id: id.toString() });
+    for (const [id, [, value]] of rows) yield Object.assign(openKnown(value!), { id: id.toString() });
     if (rows.length < AT_ONCE) return;
     next = `(${rows.at(-1)![0].toString()}`;
   }

@@ -26,11 +26,13 @@ const ENTRIES = 200;
  */
 export async function readEvents(
   { store, workspace }: { store: Store; workspace: Workspace },
-  after: LogPlace,
+  asked: LogPlace,
   { limit, ...filter }: EventFilter & { limit: number },
 ): Promise<EventPage | LogGone> {
-  const found = await readLog(store, workspace, after, { limit: ENTRIES });
+  const found = await readLog(store, workspace, asked, { limit: ENTRIES });
   if ('oldest' in found) return found;
+  // A place within what was the first entry of all says nothing of what is the first now: it is told whole.
+  const after = { entry: found.from, offset: asked.entry === '0-0' ? 0 : asked.offset };
   const { entries, changes: looked, isLast } = found;
   if (entries.length > 0) await store.confirmWrites(workspaceKeys(store.space, workspace).eventLog);
   const page: EventPage = { rows: [], next: after, looked, isLast };

@@ -115,10 +115,10 @@ export async function takeWebhook(
 }
 
 /** Whether an endpoint is still as it was taken: between the requests of one claim, each of which may take long. */
-export async function isAsTaken(store: Store, { workspace, id, revision }: TakenWebhook): Promise<boolean> {
+export async function isAsTaken(store: Store, { workspace, id, processId, revision }: TakenWebhook): Promise<boolean> {
   const { webhook } = parkedKeys(store, workspace, id);
-  const [status, current] = await store.redis.hmget(webhook, 'status', 'revision');
-  return current === revision && (status === 'active' || status === 'failing');
+  const [status, current, owner] = await store.redis.hmget(webhook, 'status', 'revision', 'owner');
+  return owner === processId && current === revision && (status === 'active' || status === 'failing');
 }
 
 /** A lane as it is from now on, and what is put aside or taken from there with it. One without a state has come to its end. */

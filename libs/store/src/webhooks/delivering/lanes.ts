@@ -26,6 +26,8 @@ export interface LaneClaim extends LaneRange {
   refusals: number;
   /** How often there was no answer. */
   silences?: number;
+  /** The revision of the endpoint that it failed at last: what others are answered since then says something of this one. */
+  failedAs?: string;
   /** Not again before, whatever becomes of other requests. */
   notBeforeMs?: number;
   /** Posted to find out whether only this one is refused. */

@@ -2,7 +2,7 @@ import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Store } from '../../core/store.js';
 import { ringEventBell } from '../../events/event-bells.js';
-import { listEventWorkspaces } from '../../events/open-events.js';
+import { knownEventWorkspaces } from '../../events/open-events.js';
 
 /**
  * Endpoints belong to the process that took them last, for as long as it lives: as devices do, by its session, without an end of
@@ -26,7 +26,7 @@ export async function renewSession(
 
 /** Other processes may take its endpoints from then on. */
 export async function endSessions(store: Store, processId: string): Promise<void> {
-  const workspaces = await listEventWorkspaces(store);
+  const { workspaces } = await knownEventWorkspaces(store);
   await Promise.all(
     workspaces.map(async (workspace) => {
       const hadSession = await store.redis.del(workspaceKeys(store.space, workspace).webhookSession(processId));

@@ -37,7 +37,7 @@ export function stateOfReplay(replay: Replay): LaneState {
 /**
  * Asks for events to be told once more, in a lane of their own. @param wanted `ids` of what is put aside, of requests among the last
  * 200, or of single events and changes in the log; or all that happened from one time until before another. Answers which ids are known no more, or that there is nothing
- * between these times. Safe to repeat.
+ * between these times. Safe to repeat with the same times: while the replay waits, it is none more.
  */
 export async function replayWebhook(
   store: Store,

@@ -4,7 +4,7 @@ import { isPermanent } from '@gateway/contracts/keys-of-workspace';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deletedWorkspacesKey, passingTokensKey, workspaceKeys, workspacesKey } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
-import { defineScript, number } from '../../core/scripts/define-script.js';
+import { defineScript, flag, mixed, number, type ScriptArgument, text } from '../../core/scripts/define-script.js';
 import { isOne } from '../../core/scripts/replies.js';
 import { type Store, writeAlways } from '../../core/store.js';
 import { WorkspaceGoneError } from '../../core/workspace-gone-error.js';
@@ -15,6 +15,14 @@ const recordUse = defineScript({
   whenFull: 'runs',
   keys: ['token'],
   args: { nowMs: number, leastMs: number },
+  reply: isOne,
+});
+
+const changeToken = defineScript({
+  name: 'change-token',
+  whenFull: 'runs',
+  keys: ['token'],
+  args: { field: text, value: mixed, isOnce: flag },
   reply: isOne,
 });
 
@@ -53,25 +61,35 @@ export interface NewToken {
   expiresAtMs?: number;
 }
 
-/** Makes a token. The value is returned this once and stored nowhere. */
+/**
+ * Makes a token. The value is returned this once and stored nowhere.
+ * @param how.mustBeThere for an operator: throws `WorkspaceGoneError` where there is no such workspace, as the token would be one of
+ * the next one of its name.
+ */
 export async function createApiToken(
   store: Store,
   workspace: Workspace,
   options: NewToken,
+  { mustBeThere = false }: { mustBeThere?: boolean } = {},
 ): Promise<{ value: string; token: ApiToken }> {
-  return writeNewToken(store, workspace, options, { isListed: true });
+  const since = mustBeThere ? await readPresent(store, workspace) : await readWorkspaceState(store, workspace);
+  return writeNewToken(store, workspace, options, { isListed: true, since });
 }
 
 /** For as long as a send may wait, and be read afterwards: it still says who made it. */
 const PASSING_RECORD_MS = 1000 * (LIMITS.sendExpirySeconds + LIMITS.sendRetentionSeconds + 24 * 60 * 60);
 
-/** A token that is in no list, for a part of the gateway that acts for a user. Its record goes by itself, after nine days. */
+/**
+ * A token that is in no list, for a part of the gateway that acts for a user. Its record goes by itself, after nine days. Throws
+ * `WorkspaceGoneError` where there is no such workspace.
+ */
 export async function createPassingToken(
   store: Store,
   workspace: Workspace,
   options: NewToken & { expiresAtMs: number },
 ): Promise<{ value: string; token: ApiToken }> {
-  const made = await writeNewToken(store, workspace, options, { isListed: false });
+  const since = await readPresent(store, workspace);
+  const made = await writeNewToken(store, workspace, options, { isListed: false, since });
   const { keyId } = made.token;
   await store.redis.pexpire(workspaceKeys(store.space, workspace).token(keyId), PASSING_RECORD_MS);
   await writeAlways(store, 'ZADD', passingTokensKey(store.space), options.expiresAtMs, keyId);
@@ -83,20 +101,40 @@ export async function createPassingToken(
 /**
  * The key id of a token that opens no door, for an operator who changes something: it goes with the workspace, so what comes after that
  * writes nothing into the next one of its name. Throws `WorkspaceGoneError` where that workspace is gone already.
+ * @param of.madeAtMs for who has made it. Default: the one that is there.
  */
-export async function createProof(store: Store, workspace: Workspace, name: string): Promise<string> {
-  const made = await readMadeAt(store, workspace);
-  if (made === undefined) throw new WorkspaceGoneError();
+export async function createProof(
+  store: Store,
+  workspace: Workspace,
+  name: string,
+  { madeAtMs }: { madeAtMs?: number } = {},
+): Promise<string> {
+  const { madeAt } = await readPresent(store, workspace);
+  if (madeAtMs !== undefined && madeAt !== `${madeAtMs}`) throw new WorkspaceGoneError();
   const { token } = await createPassingToken(store, workspace, { name, expiresAtMs: systemClock.nowMs() });
-  if (made !== (await readMadeAt(store, workspace))) throw new WorkspaceGoneError();
+  if (madeAt !== (await readPresent(store, workspace)).madeAt) throw new WorkspaceGoneError();
   return token.keyId;
 }
 
-/** `undefined` for one that is not there, or is being deleted. */
-async function readMadeAt({ redis, space }: Store, workspace: Workspace): Promise<string | undefined> {
-  if (isPermanent(workspace)) return '';
-  if ((await redis.sismember(deletedWorkspacesKey(space), workspace)) === 1) return undefined;
-  return (await redis.hget(workspacesKey(space), workspace)) ?? undefined;
+/** Throws `WorkspaceGoneError` for one that is not there, or is being deleted. */
+async function readPresent(store: Store, workspace: Workspace): Promise<WorkspaceState> {
+  const state = await readWorkspaceState(store, workspace);
+  if (state.isBeingDeleted || (state.madeAt === null && !isPermanent(workspace))) throw new WorkspaceGoneError();
+  return state;
+}
+
+interface WorkspaceState {
+  isBeingDeleted: boolean;
+  /** `null` for one that is on no list. */
+  madeAt: string | null;
+}
+
+async function readWorkspaceState({ redis, space }: Store, workspace: Workspace): Promise<WorkspaceState> {
+  const [isDeleted, madeAt] = await Promise.all([
+    redis.sismember(deletedWorkspacesKey(space), workspace),
+    redis.hget(workspacesKey(space), workspace),
+  ]);
+  return { isBeingDeleted: isDeleted === 1, madeAt };
 }
 
 /** Throws `WorkspaceGoneError` where the workspace of a token has been deleted, with that. */
@@ -118,8 +156,9 @@ async function writeNewToken(
   store: Store,
   workspace: Workspace,
   options: NewToken,
-  { isListed }: { isListed: boolean },
+  { isListed, since }: { isListed: boolean; since: WorkspaceState },
 ): Promise<{ value: string; token: ApiToken }> {
+  if (since.isBeingDeleted) throw new WorkspaceGoneError();
   const { keyId, token: value, hash } = makeApiToken();
   const kept = { keyId, hash, createdAtMs: systemClock.nowMs(), scopes: DEFAULT_SCOPES, owner: keyId, ...options };
   const keys = workspaceKeys(store.space, workspace);
@@ -128,6 +167,13 @@ async function writeNewToken(
   if (isListed) await writeAlways(store, 'SADD', keys.tokens, keyId);
   // Last, so that the index never leads to an incomplete record.
   await noteWorkspaceOfToken(store, keyId, workspace);
+  const after = await readWorkspaceState(store, workspace);
+  if (after.isBeingDeleted || after.madeAt !== since.madeAt) {
+    await forgetWorkspacesOfTokens(store, [keyId]);
+    await store.redis.srem(keys.tokens, keyId);
+    await store.redis.unlink(keys.token(keyId));
+    throw new WorkspaceGoneError();
+  }
   return { value, token: { ...kept, workspace } };
 }
 
@@ -141,12 +187,13 @@ export async function rotateApiToken(
   keyId: string,
   { expiresAtMs }: { expiresAtMs?: number | undefined },
 ): Promise<{ value: string; token: ApiToken } | undefined> {
+  const since = await readWorkspaceState(store, workspace);
   const old = await findApiToken(store, workspace, keyId);
   if (!old) return undefined;
   const { name, device, scopes, owner } = old;
   const endMs = expiresAtMs ?? (old.expiresAtMs && systemClock.nowMs() + old.expiresAtMs - old.createdAtMs);
   const next = { name, scopes, owner, ...(device && { device }), ...(endMs && { expiresAtMs: endMs }) };
-  return createApiToken(store, workspace, next);
+  return writeNewToken(store, workspace, next, { isListed: true, since });
 }
 
 /** Works within a second, on every replica of the api, and after a failover. `undefined` when there is no such token. */
@@ -156,10 +203,19 @@ export async function setApiTokenScopes(
   keyId: string,
   scopes: readonly ApiTokenScope[],
 ): Promise<ApiToken | undefined> {
-  if (!(await findApiToken(store, workspace, keyId))) return undefined;
-  const { token } = workspaceKeys(store.space, workspace);
-  await writeAlways(store, 'HSET', token(keyId), 'scopes', scopes.join());
-  await store.confirmWrites(token(keyId));
+  return change(store, workspace, keyId, { field: 'scopes', value: scopes.join(), isOnce: false });
+}
+
+/** Writes nothing where the token has gone, with its workspace. */
+async function change(
+  store: Store,
+  workspace: Workspace,
+  keyId: string,
+  to: { field: 'scopes' | 'revokedAtMs'; value: ScriptArgument; isOnce: boolean },
+): Promise<ApiToken | undefined> {
+  const token = workspaceKeys(store.space, workspace).token(keyId);
+  if (!(await changeToken(store, { token, ...to }))) return undefined;
+  await store.confirmWrites(token);
   return findApiToken(store, workspace, keyId);
 }
 
@@ -183,11 +239,7 @@ export async function listApiTokens(store: Store, workspace: Workspace): Promise
 
 /** Works within a second, on every replica of the api, and after a failover. Safe to repeat: the first time counts. */
 export async function revokeApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
-  if (!(await findApiToken(store, workspace, keyId))) return undefined;
-  const { token } = workspaceKeys(store.space, workspace);
-  await writeAlways(store, 'HSETNX', token(keyId), 'revokedAtMs', systemClock.nowMs());
-  await store.confirmWrites(token(keyId));
-  return findApiToken(store, workspace, keyId);
+  return change(store, workspace, keyId, { field: 'revokedAtMs', value: systemClock.nowMs(), isOnce: true });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { tokenIndexKey, tokenIndexPartKey } from '@gateway/contracts/redis-keys';
+import { inTime } from '@gateway/runtime/clock';
 import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { type Store, writeAlways } from '../../core/store.js';
 
@@ -12,18 +13,24 @@ export async function noteWorkspaceOfToken(store: Store, keyId: string, workspac
   await addToPart(store, keyId, workspace);
 }
 
-/** `undefined` if there is no such token. One command, and another one for what its part does not have. */
+/** Of a node that hangs: so long a token waits for its part. */
+const PART_MS = 300;
+
+/** `undefined` if there is no such token. One command, and another one for what its part does not have, or does not say in time. */
 export async function findWorkspaceOfToken(store: Store, keyId: string): Promise<Workspace | undefined> {
   const { redis, space } = store;
-  const inPart = await redis.hget(tokenIndexPartKey(space, keyId), keyId).catch((away: Error) => away);
+  const part = redis.hget(tokenIndexPartKey(space, keyId), keyId).catch((away: Error) => away);
+  const isThere = !isCluster(redis) || (await inTime(part, PART_MS));
+  const inPart = isThere ? await part : undefined;
   if (typeof inPart === 'string') return inPart;
   const workspace = await redis.hget(tokenIndexKey(space), keyId);
   if (workspace !== null) {
     if (inPart === null) await addToPart(store, keyId, workspace);
     return workspace;
   }
-  if (inPart !== null) throw inPart;
-  return undefined;
+  const late = await part;
+  if (late instanceof Error) throw late;
+  return late ?? undefined;
 }
 
 /** The same of each of many: in one command, and while the node of the whole index is away in one for each part. */

@@ -12,8 +12,8 @@ export interface Group {
   replicas: RedisProcess[];
 }
 
-/** Hurts a master for that long, and resolves when it is over. */
-type Blow = (group: Group, ms: number) => Promise<void>;
+/** Hurts a master for that long, and resolves when it is over. `others`: the rest of a Cluster. */
+type Blow = (group: Group, ms: number, others: readonly Group[]) => Promise<void>;
 
 interface Servers {
   /** For the gateway. */
@@ -82,7 +82,8 @@ export function hurtable(servers: Servers, { say }: { say(line: string): void })
         const blow = { what: `${kind} ${group.master.port} ${ms} ms`, fromMs: Date.now(), untilMs: 0 };
         blows.push(blow);
         say(`Redis: ${blow.what}`);
-        await strikes[kind]!(group, ms);
+        const others = groups.filter((other) => other !== group);
+        await strikes[kind]!(group, ms, others);
         blow.untilMs = Date.now();
         say(`Redis: ${blow.what}, is over`);
         had.add(kind);

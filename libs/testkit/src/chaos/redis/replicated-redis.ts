@@ -1,6 +1,8 @@
+import { crc32 } from 'node:zlib';
 import { sleep } from '@gateway/runtime/clock';
 import { askServer } from '../../redis-servers/ask-server.js';
-import { startRedisCluster } from '../../redis-servers/redis-cluster.js';
+import { beginMove } from '../../redis-servers/move-slot.js';
+import { type RedisCluster, startRedisCluster } from '../../redis-servers/redis-cluster.js';
 import type { RedisProcess } from '../../redis-servers/redis-process.js';
 import { startRedisSentinels } from '../../redis-servers/redis-sentinels.js';
 import { PATIENCE } from '../patience.js';
@@ -41,8 +43,18 @@ export async function startClusterRedis(options: Options): Promise<RedisOfRun> {
     failover: ({ replicas }: Group) =>
       surely(async () => void (await askServer(replicas[0]!.url, 'CLUSTER', 'FAILOVER'))),
     partition: partition(({ master }) => cluster.cutOff(master)),
+    move: ({ master }: Group, ms: number, [other]: readonly Group[]) => moveSlot(cluster, master, other!.master, ms),
   };
   return hurtable({ ...cluster, all, masters: cluster.shards.length, blows, ...shared(options) }, options);
+}
+
+/** That of any key, half of whose keys are at the next master for a while. */
+async function moveSlot(cluster: RedisCluster, from: RedisProcess, to: RedisProcess, ms: number): Promise<void> {
+  const key = String(await surely(() => askServer(from.url, 'RANDOMKEY')));
+  const goes = (each: string) => crc32(each) % 2 === 0;
+  const endMove = await surely(() => beginMove(cluster, key, { from, to, goes }));
+  await sleep(ms);
+  await surely(endMove);
 }
 
 /** Without a replica that confirms, a failover may break a promise. */

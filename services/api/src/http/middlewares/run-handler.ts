@@ -1,4 +1,5 @@
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
+import { inTime } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { recordAudit } from '@gateway/store/console/audit';
 import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
@@ -48,14 +49,19 @@ export function runHandler<Query, Body>(
   };
 }
 
+/** A caller waits no longer for its line in the log: on a Cluster that may lie on a node that hangs. */
+const AUDIT_MS = 300;
+
 /** The change is made: it is not undone because the log of it cannot be written. */
 async function writeAudit(audit: NonNullable<Answer['audit']>, res: Response, deps: ApiDeps): Promise<void> {
   const { requestId, token } = localsOf(res);
-  const { name, keyId, isPassing } = token!;
+  const { name, keyId, workspace, isPassing } = token!;
   if (isPassing) return;
-  await recordAudit(deps.store, { ...audit, user: `${name} (${keyId})`, requestId }).catch((thrown: unknown) =>
+  const line = { ...audit, workspace, user: `${name} (${keyId})`, requestId };
+  const recorded = recordAudit(deps.store, line, keyId).catch((thrown: unknown) =>
     deps.logger.warn('the audit log could not be written', { requestId, ...audit, error: thrown }),
   );
+  await inTime(recorded, AUDIT_MS);
 }
 
 /** Without a round trip for a token of a device. */

@@ -17,13 +17,27 @@ export const DOCUMENT_PATHS = ['/openapi.json', '/docs', '/docs/reference.js'] a
 const PROGRAM = fileURLToPath(new URL('../../reference/reference.js.gz', import.meta.url));
 const NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Serves the OpenAPI document, and a page that shows it and tries it out. Both change with the code only. */
+/**
+ * Serves the OpenAPI document, and a page that shows it and tries it out. Both change with the code only, and are made when they are
+ * first asked for, which most processes never are.
+ */
 export function serveDocuments(
   app: Express,
   limit: Step,
   { endpoints, basePath }: { endpoints: readonly Endpoint[]; basePath: string },
 ): void {
-  const document = buildOpenApi(endpoints, basePath);
+  let made: Record<'json' | 'page', RequestHandler> | undefined;
+  const make = () => {
+    const document = buildOpenApi(endpoints, basePath);
+    const json = serveFixed('application/json; charset=utf-8', Buffer.from(JSON.stringify(document)));
+    return { json, page: servePage(document) };
+  };
+  const lazily =
+    (name: 'json' | 'page'): RequestHandler =>
+    (...request) => {
+      made ??= make();
+      return made[name](...request);
+    };
   const [jsonPath, pagePath, programPath] = DOCUMENT_PATHS;
   const serve = (path: string, handler: RequestHandler) =>
     app.get(`${basePath}${path}`, async (req, res, next) => {
@@ -32,8 +46,8 @@ export function serveDocuments(
       res.set({ 'X-Content-Type-Options': 'nosniff', 'Content-Security-Policy': NOTHING, 'Cache-Control': 'no-cache' });
       return handler(req, res, next);
     });
-  serve(jsonPath, serveFixed('application/json; charset=utf-8', Buffer.from(JSON.stringify(document))));
-  serve(pagePath, servePage(document));
+  serve(jsonPath, lazily('json'));
+  serve(pagePath, lazily('page'));
   if (existsSync(PROGRAM)) serve(programPath, serveProgram(readFileSync(PROGRAM)));
 }
 

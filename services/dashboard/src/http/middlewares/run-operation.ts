@@ -65,8 +65,8 @@ function signalOf(res: Response): AbortSignal {
   return gone.signal;
 }
 
-async function writeAudit({ audit }: Answer, res: Response, { store }: DashboardDeps): Promise<void> {
+async function writeAudit({ audit }: Answer, res: Response, { store, workspace }: DashboardDeps): Promise<void> {
   const { requestId, user } = localsOf(res);
   const who = audit?.user ?? user?.name;
-  if (audit && who) await recordAudit(store, { ...audit, user: who, requestId });
+  if (audit && who) await recordAudit(store, { ...audit, user: who, workspace, requestId });
 }

@@ -1,10 +1,8 @@
 import { DISPLAY_NAME } from '@gateway/contracts/devices/display-name';
 import { CAREFUL_PACE } from '@gateway/contracts/devices/pace';
-import type { DeviceAddress } from '@gateway/contracts/ids';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
 import { setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
-import { readDevice, renameDevice, setPace } from '@gateway/store/devices/devices';
+import { readDevice, renameDevice, type SeenDevice, setPace } from '@gateway/store/devices/devices';
 import { removeDevice as removeFromStore } from '@gateway/store/devices/removing/remove-device';
 import { createProof } from '@gateway/store/workspace/tokens/api-tokens';
 import Joi from 'joi';
@@ -22,9 +20,9 @@ export const nameDevice = operation<{ name: string }>({
     name: Joi.string().trim().pattern(DISPLAY_NAME).required(),
   }),
   async handle({ params, body }, deps) {
-    const address = await findDevice(params, deps);
-    await renameDevice(deps.store, address, body.name);
-    return { body: {}, audit: { action: 'device.renamed', target: address.device } };
+    const device = await findDevice(params, deps);
+    if (!(await renameDevice(deps.store, device, body.name))) throw new ConsoleError('not_found');
+    return { body: {}, audit: { action: 'device.renamed', target: device.device } };
   },
 });
 
@@ -35,14 +33,9 @@ export const makeDefault = operation({
   for: 'operator',
   async handle({ params, user }, deps) {
     const address = { workspace: deps.workspace, device: deviceOf(params) };
-    const choose = async () => {
-      const keyId = await createProof(deps.store, deps.workspace, user.name);
-      await findDevice(params, deps);
-      await setDefaultDevice(deps.store, address, { keyId });
-    };
-    await choose().catch((thrown: unknown) => {
-      throw thrown instanceof WorkspaceGoneError ? new ConsoleError('not_found') : thrown;
-    });
+    const keyId = await createProof(deps.store, deps.workspace, user.name);
+    await findDevice(params, deps);
+    await setDefaultDevice(deps.store, address, { keyId });
     return { body: {}, audit: { action: 'device.made_default', target: address.device } };
   },
 });
@@ -65,10 +58,10 @@ export const paceDevice = operation<PaceBody>({
     jitter: Joi.number().min(0).max(1).default(CAREFUL_PACE.jitter),
   }),
   async handle({ params, body: { messagesPerMinute, burst, jitter } }, deps) {
-    const address = await findDevice(params, deps);
+    const { createdAtMs, ...address } = await findDevice(params, deps);
     if (messagesPerMinute === 0 && deps.simulatorUrl === undefined) throw new ConsoleError('unpaced');
     const pace = messagesPerMinute === null ? undefined : { messagesPerMinute, burst, jitter };
-    await setPace(deps.store, address, pace);
+    if (!(await setPace(deps.store, { ...address, createdAtMs }, pace))) throw new ConsoleError('not_found');
     await ringDoorbell(deps.store, { topic: 'sends', ...address });
     const target = `${address.device}: ${messagesPerMinute ?? 'default'}`;
     return { body: {}, audit: { action: 'device.pace_set', target } };
@@ -88,8 +81,12 @@ export const removeDevice = operation({
   },
 });
 
-async function findDevice(params: Record<string, string>, { store, workspace }: DashboardDeps): Promise<DeviceAddress> {
+async function findDevice(
+  params: Record<string, string>,
+  { store, workspace }: DashboardDeps,
+): Promise<Required<SeenDevice>> {
   const address = { workspace, device: deviceOf(params) };
-  if (!(await readDevice(store, address))) throw new ConsoleError('not_found');
-  return address;
+  const device = await readDevice(store, address);
+  if (!device) throw new ConsoleError('not_found');
+  return { ...address, createdAtMs: device.createdAtMs };
 }

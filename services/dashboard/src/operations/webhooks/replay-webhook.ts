@@ -1,3 +1,4 @@
+import { MAX_EVENT_ID_CHARACTERS } from '@gateway/contracts/events/event-id';
 import Joi from 'joi';
 import { operation } from '../../http/operation.js';
 import { callApi, placeOf, targetOf } from './change-webhooks.js';
@@ -11,7 +12,7 @@ export const replayWebhook = operation<ReplayBody>({
   for: 'operator',
   // Only how much there may be of it: what it may say is the API's to check.
   body: Joi.object<ReplayBody>({
-    ids: Joi.array().items(Joi.string().max(300)).min(1).max(100),
+    ids: Joi.array().items(Joi.string().max(MAX_EVENT_ID_CHARACTERS)).min(1).max(100),
     after: Joi.string().max(40),
     before: Joi.string().max(40),
   }),

@@ -14,7 +14,7 @@ import { SkeletonRows } from '../../components/states/skeleton-rows.js';
 import { TablePanel } from '../../components/tables/table-panel.js';
 
 const route = getRouteApi('/inside/settings/audit');
-const COLUMNS = ['time', 'user', 'action', 'target', 'request'] as const;
+const COLUMNS = ['time', 'user', 'action', 'target', 'workspace', 'request'] as const;
 
 /** Who changed what in 90 days. The filter is in the address, to be sent to others. */
 export function AuditPage() {
@@ -44,7 +44,7 @@ export function AuditPage() {
             />
           ) : (
             <TablePanel label={t('audit.title')} columns={COLUMNS.map((column) => t(`audit.columns.${column}`))}>
-              {entries.map(({ id, atMs, user, action, target, requestId }) => (
+              {entries.map(({ id, atMs, user, action, target, workspace, requestId }) => (
                 <Table.Tr key={id}>
                   <Table.Td>
                     <Moment ms={atMs} />
@@ -54,7 +54,10 @@ export function AuditPage() {
                   </Table.Td>
                   <Table.Td>{t(`audit.actions.${action}`, { defaultValue: action })}</Table.Td>
                   <Table.Td>
-                    <bdi className="mono">{target}</bdi>
+                    <bdi className="mono">{target ?? '–'}</bdi>
+                  </Table.Td>
+                  <Table.Td>
+                    <bdi>{workspace ?? '–'}</bdi>
                   </Table.Td>
                   <Table.Td>
                     <Text size="xs" c="dimmed" className="ltr mono" maw={{ base: 320, sm: 110, xl: 320 }} truncate>

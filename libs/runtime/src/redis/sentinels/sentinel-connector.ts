@@ -1,7 +1,8 @@
 import { type Redis, type RedisOptions, SentinelConnector } from 'ioredis';
-import { sleep, systemClock } from '../clock.js';
-import { defer } from '../deferred.js';
-import { toError } from '../errors.js';
+import { sleep, systemClock } from '../../clock.js';
+import { defer } from '../../deferred.js';
+import { toError } from '../../errors.js';
+import type { RedisNode } from '../redis-address.js';
 import {
   chooseMaster,
   countSentinels,
@@ -10,11 +11,12 @@ import {
   type SeenAnswers,
   type SentinelAnswer,
 } from './choose-master.js';
-import type { RedisNode } from './redis-address.js';
 
 const SWITCHED = '+switch-master';
 /** Said by the one that orders it, before a replica is told. */
 const ELECTING = '+try-failover';
+/** Among the flags of a master, from then on until that is given up, or all know the next one. */
+const IS_ELECTING = /\bfailover_in_progress\b/;
 /** One has joined, or has another address; or those that have gone are forgotten. */
 const OTHERS_CHANGED = ['+sentinel', '+sentinel-address-switch', '+reset-master'];
 /** After the first answer: one that hangs together with its machine is silent, and must not hold up a failover. */
@@ -23,7 +25,7 @@ const OTHERS_MS = 500;
 const FORGET_MS = 60 * 60 * 1000;
 
 interface Seen extends SeenAnswers {
-  /** When one of them was last heard to begin to put a replica in the place of the master, by the monotonic clock. */
+  /** When one of them was last heard to put a replica in the place of the master, by the monotonic clock. */
   electionAtMs: number;
 }
 
@@ -81,6 +83,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       this.current = found;
       this.epoch = found.epoch;
       Object.assign(seen, { epoch: found.epoch, sentinels: countSentinels(answers) });
+      for (const answer of answers) this.noteElection(answer);
       return { host: found.host, port: found.port };
     }
   }
@@ -152,6 +155,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     if (!isSame(current, named) && named.epoch > epoch) this.leave(current);
     // How many must agree one day that they begin anew.
     if (isSame(current, named) && named.epoch === epoch) seen.sentinels = named.sentinels;
+    this.noteElection(named);
   }
 
   private hear(text: string): void {
@@ -164,6 +168,12 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
   /** @param text `master <name> <host> <port>` */
   private hearElection(text: string): void {
     if (text.split(' ')[1] === this.options.name) this.seen.electionAtMs = systemClock.monotonicMs();
+  }
+
+  /** One that began while no one listened to that Sentinel. */
+  private noteElection({ replacing }: SentinelAnswer): void {
+    const { current, seen } = this;
+    if (current && replacing && isSame(current, replacing)) seen.electionAtMs = systemClock.monotonicMs();
   }
 
   private leave({ host, port }: RedisNode): void {
@@ -221,12 +231,17 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       const asked = client.call('SENTINEL', 'MYID').catch(() => `${sentinel.host}:${sentinel.port}`);
       const [fields, [host, port]] = (await Promise.all(questions)) as [string[], [string, string]];
       // What stands in the place of one may leave them out.
-      const numberOf = (field: string) => Number(fields[fields.indexOf(field) + 1]) || 0;
+      const fieldOf = (field: string) => (fields.includes(field) ? fields[fields.indexOf(field) + 1]! : '');
+      const numberOf = (field: string) => Number(fieldOf(field)) || 0;
       const id = String(await asked);
       await this.updateSentinels(client).catch(() => {});
       const epoch = numberOf('config-epoch');
       this.seen.epoch = Math.max(this.seen.epoch, epoch);
-      return { id, host, port: Number(port), epoch, sentinels: numberOf('num-other-sentinels') + 1 };
+      // By its own address: by that of the question it goes by the name of the next one, as soon as that obeys.
+      const replacing = IS_ELECTING.test(fieldOf('flags'))
+        ? { host: fieldOf('ip'), port: numberOf('port') }
+        : undefined;
+      return { id, host, port: Number(port), epoch, sentinels: numberOf('num-other-sentinels') + 1, replacing };
     } finally {
       client.disconnect();
     }

@@ -1,4 +1,4 @@
-import type { RedisNode } from './redis-address.js';
+import type { RedisNode } from '../redis-address.js';
 
 /** What Sentinels take for the master. Each failover has a higher epoch than all before it. */
 export interface NamedMaster extends RedisNode {
@@ -11,6 +11,8 @@ export interface SentinelAnswer extends NamedMaster {
   id: string;
   /** How many it knows, with itself: a failover takes more than half of them. */
   sentinels: number;
+  /** The master that it is just about to replace. */
+  replacing?: RedisNode | undefined;
 }
 
 /** What a process knows of all that Sentinels have answered. */
