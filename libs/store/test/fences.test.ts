@@ -14,10 +14,11 @@ import type { Ownership } from '@gateway/store/fleet/ownership';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import { claimRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
+import { claimRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { allScripts } from '@gateway/testkit/redis-servers/all-scripts';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { takePace } from '@gateway/testkit/sends/take-pace';
 import { expect } from 'chai';
 import { everything } from './support/everything.js';
 

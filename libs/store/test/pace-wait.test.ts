@@ -1,4 +1,5 @@
-import { readPaceWaitMs, takePace } from '@gateway/store/sends/change-send';
+import { readPaceWaitMs } from '@gateway/store/sends/pace';
+import { takePace } from '@gateway/testkit/sends/take-pace';
 import { expect } from 'chai';
 import { useOwnedDevice } from './support/use-owned-device.js';
 
@@ -16,6 +17,5 @@ describe('what is read of a device without its ownership', () => {
     expect(await waitAt(1_001_000)).to.equal(0);
     const unlimited = { ...pace, messagesPerMinute: 0 };
     expect(await readPaceWaitMs(space.store, address, { pace: unlimited, nowMs: 1_000_000 })).to.equal(0);
-    expect(await takePace(space.store, ownership, { pace: unlimited, nowMs: 1_000_000 })).to.equal(0);
   });
 });

@@ -1,9 +1,10 @@
 import { type Pace, paceDurationMs } from '@gateway/contracts/devices/pace';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { readPaceWaitMs, takePace } from '@gateway/store/sends/change-send';
+import { type PacePlaces, readPaceWaitMs, takePlaces } from '@gateway/store/sends/pace';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { takePace } from '@gateway/testkit/sends/take-pace';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };
@@ -114,7 +115,68 @@ describe('the pace of a device', () => {
     expect(await take(1_000_000 + waitMs)).to.equal(0);
   });
 
-  it('is no limit at all with 0 messages per minute', async () => {
-    for (let i = 0; i < 3; i++) expect(await take(1, { messagesPerMinute: 0, burst: 1, jitter: 0 })).to.equal(0);
+  describe('of several messages at a time', () => {
+    const nowMs = 1_000_000;
+    const takeSeveral = (request: {
+      nowMs?: number;
+      most: number;
+      pace?: Pace;
+      aheadMs?: number;
+      unused?: { places: PacePlaces; from: number };
+    }) => takePlaces(space.store, ownership, { nowMs, pace: even, aheadMs: 0, ...request });
+
+    it('gives as many places as were asked for, and no more than the burst', async () => {
+      const bursty = { ...even, burst: 5 };
+      expect((await takeSeveral({ pace: bursty, most: 2 })).waitsMs).to.have.length(2);
+      const { waitsMs, againMs } = await takeSeveral({ pace: bursty, most: 10 });
+      expect(waitsMs).to.have.length(3);
+      expect(Math.max(...waitsMs)).to.be.at.most(0);
+      expect(againMs).to.equal(1_000);
+    });
+
+    it('gives those that may be used a moment later, and says when there are more', async () => {
+      const bursty = { ...even, burst: 2 };
+      const { waitsMs, againMs } = await takeSeveral({ pace: bursty, most: 10, aheadMs: 2_500 });
+      expect(waitsMs).to.deep.equal([-1_000, 0, 1_000, 2_000]);
+      expect(againMs).to.equal(500);
+      const early = await takeSeveral({ pace: bursty, most: 10, aheadMs: 2_500 });
+      expect(early).to.deep.include({ waitsMs: [], againMs });
+    });
+
+    it('leaves the pace as it was for places that no message used, to the last of them', async () => {
+      const uneven = { ...even, burst: 4, jitter: 1 };
+      for (const [day, from] of [3, 0, 4].entries()) {
+        const request = { pace: uneven, nowMs: nowMs + day * 86_400_000 };
+        const places = await takeSeveral({ ...request, most: 7, aheadMs: 2_500 });
+        expect(places.waitsMs).to.have.length.above(from);
+        const giveBack = () => takeSeveral({ ...request, most: 0, unused: { places, from } });
+        expect((await giveBack()).dues).to.deep.equal([places.dues[from]]);
+        expect((await giveBack()).dues, 'the same step once more').to.deep.equal([places.dues[from]]);
+      }
+    });
+
+    it('gives places once more that may not be used before so long that they were not', async () => {
+      await takeSeveral({ most: 10, aheadMs: 5_000 });
+      expect((await takeSeveral({ most: 1 })).againMs).to.equal(2_000);
+    });
+
+    it('takes none back of which others have been given since', async () => {
+      const places = await takeSeveral({ most: 1 });
+      const next = await takeSeveral({ most: 1, aheadMs: 1_000 });
+      const { dues } = await takeSeveral({ most: 0, unused: { places, from: 0 } });
+      expect(dues).to.deep.equal([next.dues.at(-1)]);
+    });
+
+    it('keeps its rate under jitter', async () => {
+      const uneven = { ...even, jitter: 1 };
+      let passedMs = 0;
+      for (let i = 0; i < 100; i++) {
+        const { dues } = await takePlaces(space.store, ownership, {
+          ...{ pace: uneven, nowMs: nowMs + passedMs, most: 30, aheadMs: 60_000 },
+        });
+        passedMs = Number(dues.at(-1)) - nowMs;
+      }
+      expect(passedMs / paceDurationMs(uneven, 3_000)).to.be.within(0.94, 1.06);
+    });
   });
 });

@@ -51,7 +51,7 @@ import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { forgetReceivedFrom } from '@gateway/store/inbound/received-messages';
 import { countRequestOfToken } from '@gateway/store/limits/count-request';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import { cancelSend, claimRecipient, forgetRecipient, takePace } from '@gateway/store/sends/change-send';
+import { cancelSend, claimRecipient, forgetRecipient } from '@gateway/store/sends/change-send';
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
 import { mendDue } from '@gateway/store/sends/due/mend-due';
 import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
@@ -73,6 +73,7 @@ import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice }
 import { allScripts } from '@gateway/testkit/redis-servers/all-scripts';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { takeInSend } from '@gateway/testkit/sends/take-in-send';
+import { takePace } from '@gateway/testkit/sends/take-pace';
 import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 import { ANSWERS_ONCE, CHANGES_AGAIN, REFUSED } from './support/answers-on-full-redis.js';

@@ -33,6 +33,7 @@ const ROUNDS: Record<string, string> = {
   'find-unsettled': 'whose sends and files nobody has ended',
   'survey-shard': 'how many there are of everything, for metrics',
   'find-full-outboxes': 'what was changed, and is not in a log yet',
+  ...{ hgetall: 'what it may have waiting, to know the room for all', get: 'how much its files take, for the same' },
   ...{ smembers: 'its endpoints, to deliver to', memory: 'how large its log is', xrevrange: 'how old that is' },
   'end-events': 'whether its events are wanted any more',
   'open-log': 'that what its events need is there, as the next three',
@@ -173,8 +174,10 @@ describe('two workspaces with a device of the same name, in the same processes',
 
     const isNamed = namesWorkspace(store.space, OTHER.workspace);
     const ofOther = watched.steps.filter((step) => step.some(isNamed));
-    const { webhooks, eventLog } = workspaceKeys(store.space, OTHER.workspace);
-    const lookedAt: Record<string, string> = { smembers: webhooks, memory: eventLog, xrevrange: eventLog };
+    const { webhooks, eventLog, limits, blobBytes } = workspaceKeys(store.space, OTHER.workspace);
+    const lookedAt: Record<string, string> = {
+      ...{ hgetall: limits, get: blobBytes, smembers: webhooks, memory: eventLog, xrevrange: eventLog },
+    };
     const partIn = partsOfWorkspace(store.space, OTHER.workspace);
     const isRound = (step: (typeof ofOther)[number]) => {
       const name = nameOfStep(step);

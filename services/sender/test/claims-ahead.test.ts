@@ -56,6 +56,25 @@ describe('the scheduler of a device that is far from Redis', () => {
     expect(await stage.counts(list)).to.include({ sent: RECIPIENTS });
   });
 
+  it('asks the pace for as many messages as it claims at a time', async () => {
+    const { scheduler } = open({ pace: { messagesPerMinute: 60, burst: RECIPIENTS - 1, jitter: 0.3 } });
+    const claim = stage.steps.between;
+    let asked = 0;
+    stage.steps.between = (step, run) => {
+      if (step === 'take-pace') asked++;
+      return claim(step, run);
+    };
+    const list = await stage.accept(numbers(RECIPIENTS));
+    const ended = stage.start(scheduler, list);
+    await stage.sentTo(RECIPIENTS - 1);
+    expect(asked).to.be.below(RECIPIENTS / 4);
+    expect(most, 'claims at a time').to.be.within(5, 26);
+    stage.leap(1_300);
+    await scheduler.refresh();
+    await ended;
+    expect(recipients().toSorted()).to.deep.equal(numbers(RECIPIENTS));
+  });
+
   it('does not keep the network waiting for verdicts that are being stored, up to a bound', async () => {
     const { scheduler } = open();
     const [stored, claim] = [defer<void>(), stage.steps.between];

@@ -1,6 +1,7 @@
 import { defaultPace, type Pace } from '@gateway/contracts/devices/pace';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '@gateway/sender/dispatching/dispatch-message';
+import { PacePlaces } from '@gateway/sender/dispatching/pace-places';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { TakeIns } from '@gateway/sender/preparing/take-ins';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
@@ -40,11 +41,12 @@ describe('dispatching a message', () => {
     return loaded;
   }
 
-  function makeDeps(changes: Partial<DispatchDeps> = {}): DispatchDeps {
+  function makeDeps({ pace = defaultPace(0), ...changes }: Partial<DispatchDeps> & { pace?: Pace } = {}): DispatchDeps {
     const { store, ownership, clock, logger, metrics, ids } = stage;
+    const paced = { store, ownership, clock, currentPace: () => pace, countReady: () => 1, distance: { ms: 0 } };
     return {
       ...{ store, ownership, clock, logger, metrics, ids, results: new ResultWriter(stage), onFailed: () => {} },
-      ...{ session: stage.makeSession(), currentPace: () => defaultPace(0) },
+      ...{ session: stage.makeSession(), pacePlaces: new PacePlaces(paced) },
       hold: {
         get isOn() {
           return isRestricted;
@@ -102,7 +104,7 @@ describe('dispatching a message', () => {
   }
 
   it('goes from its turn to its verdict in this order', async () => {
-    expect(await dispatch(makeDeps({ currentPace: () => PACE }))).to.equal('sent');
+    expect(await dispatch(makeDeps({ pace: PACE }))).to.equal('sent');
     expect(order).to.deep.equal(['take-pace', 'claim-recipient', 'ack accepted', 'settle accepted']);
     expect(stage.sent.map(({ to }) => to)).to.deep.equal([ADA]);
     expect(stage.sent[0]!.platformId).to.equal(stage.ids.make({ tag: send.tag, recipient: 0, part: 0 }));
@@ -114,7 +116,7 @@ describe('dispatching a message', () => {
   });
 
   it('leaves the recipient where they are when the pace says later, and for how long', async () => {
-    const deps = makeDeps({ currentPace: () => PACE });
+    const deps = makeDeps({ pace: PACE });
     await dispatch(deps);
     expect(await dispatchMessage(deps)).to.deep.equal({ kind: 'wait', ms: 1_000 });
     expect(send.nextReady?.to).to.equal(BEN);
@@ -126,7 +128,7 @@ describe('dispatching a message', () => {
   it('knows the recipient before the pace is asked: a stranger under a restriction takes no place in it', async () => {
     isRestricted = true;
     stage.network.isAcquainted = (number) => number === BEN;
-    const deps = makeDeps({ currentPace: () => PACE });
+    const deps = makeDeps({ pace: PACE });
     expect(await dispatch(deps)).to.equal('turnedBack');
     expect(order).to.deep.equal(['hold 0 new_contacts_held']);
     expect(await dispatch(deps)).to.equal('sent');
@@ -156,7 +158,7 @@ describe('dispatching a message', () => {
       send.forgetLookUps();
       return run();
     };
-    expect(await dispatch(makeDeps({ currentPace: () => PACE }))).to.equal('turnedBack');
+    expect(await dispatch(makeDeps({ pace: PACE }))).to.equal('turnedBack');
     expect(order).to.deep.equal(['take-pace']);
     expect(send.takeForLookUp(10, 0).map(({ to }) => to)).to.deep.equal([ADA, BEN]);
   });
@@ -289,7 +291,9 @@ describe('dispatching a message', () => {
         news++;
         stage.leap(101);
       };
-      expect(await dispatch({ ...whileItWaits(wait), currentPace: () => PACE })).to.equal('sent');
+      expect(await dispatch({ ...whileItWaits(wait), pacePlaces: makeDeps({ pace: PACE }).pacePlaces })).to.equal(
+        'sent',
+      );
       expect(order.filter((step) => step === 'take-pace')).to.have.length(1);
     });
 

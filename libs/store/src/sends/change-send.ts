@@ -1,5 +1,4 @@
 import { SEND_KINDS, type SendKind } from '@gateway/contracts/content/message-content';
-import { type Pace, paceDurationMs } from '@gateway/contracts/devices/pace';
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
@@ -54,15 +53,6 @@ const expireStep = defineScript({
   args: { nowMs: number, messageId: text },
   reply: nothing,
 });
-const takePaceStep = defineScript({
-  name: 'take-pace',
-  whenFull: 'runs',
-  isFenced: true,
-  keys: ['pace'],
-  args: { nowMs: number, gapMs: number, evenGapMs: number, burst: number, furthestMs: number },
-  reply: numeric,
-});
-
 export type ClaimOutcome = 'claimed' | 'settled' | 'cancelled' | 'expired';
 
 export interface RecipientEvent {
@@ -183,31 +173,4 @@ export async function expireSend(
 ): Promise<void> {
   const { tag } = parseMessageId(messageId)!;
   await isMade(expireStep(store, { ...keysOfSend(store, address, tag), nowMs, messageId }));
-}
-
-/** Asks the pace for one message: 0 to go ahead, else the ms to wait before asking again. */
-export async function takePace(
-  store: Store,
-  ownership: Ownership,
-  request: { pace: Pace; nowMs: number },
-): Promise<number> {
-  const { pace, nowMs } = request;
-  if (pace.messagesPerMinute === 0) return 0;
-  const evenGapMs = 60_000 / pace.messagesPerMinute;
-  // Jitter varies each gap both ways, so that the rate stays what was asked for.
-  const gapMs = evenGapMs * (1 + pace.jitter * (Math.random() * 2 - 1));
-  const { pace: key } = deviceKeys(store.space, ownership.address);
-  const furthestMs = 2 * evenGapMs * pace.burst;
-  return takePaceStep(store, ownership, { pace: key, nowMs, gapMs, evenGapMs, burst: pace.burst, furthestMs });
-}
-
-/** How long the next message waits for the pace, 0 when it does not. Asks for nothing. */
-export async function readPaceWaitMs(
-  store: Store,
-  address: DeviceAddress,
-  { pace, nowMs }: { pace: Pace; nowMs: number },
-): Promise<number> {
-  if (pace.messagesPerMinute === 0) return 0;
-  const dueMs = Number((await store.redis.hget(deviceKeys(store.space, address).pace, 'dueMs')) ?? 0);
-  return Math.max(0, dueMs - paceDurationMs(pace, pace.burst - 1) - nowMs);
 }

@@ -1,18 +1,21 @@
--- Asks the device's pace for one message: a bucket of `burst` messages that fills at a steady rate (GCRA). The state
--- is one time, so it survives restarts and hand-overs.
--- Output: 0 to go ahead, or a number of ms to wait.
+-- Asks the device's pace for places of messages: a bucket of `burst` messages that fills at a steady rate (GCRA). The state
+-- is one time, so it survives restarts and hand-overs. `gaps` are those behind each place that may be given.
+-- Output: that time before each place that is given, and behind the last.
 local now, even_gap = tonumber(now_ms), tonumber(even_gap_ms)
 local tolerance = (tonumber(burst) - 1) * even_gap
-local written = tonumber(redis.call('HGET', pace_key, 'dueMs') or 0)
+local written = redis.call('HGET', pace_key, 'dueMs') or '0'
+-- Places that no message used are given back. The same step once more finds another time, and gives nothing back.
+local since = written == unused_until_ms and unused_from_ms or written
 -- What lies further ahead than this pace can reach was written under a wrong clock, or a slower pace. It is written again,
 -- or it would be as far ahead at each asking.
-local due = math.min(math.max(written, now), now + furthest_ms)
-local wait = due - tolerance - now
-if wait > 0 then
-  if due < written then redis.call('HSET', pace_key, 'dueMs', due) end
-  return math.ceil(wait)
+local due = math.min(math.max(tonumber(since), now), now + furthest_ms)
+local dues = { string.format('%.3f', due) }
+for i = before_gaps + 1, #ARGV do
+  if due - tolerance - now > tonumber(ahead_ms) then break end
+  -- Only the gap that the next message has to wait for is uneven: jitter takes nothing from a burst, nor from the rate.
+  local passes_next = due + even_gap - now <= tolerance
+  due = due + (passes_next and even_gap or tonumber(ARGV[i]))
+  dues[#dues + 1] = string.format('%.3f', due)
 end
--- Only the gap that the next message has to wait for is uneven: jitter takes nothing from a burst, nor from the rate.
-local passes_next = due + even_gap - now <= tolerance
-redis.call('HSET', pace_key, 'dueMs', due + (passes_next and even_gap or tonumber(gap_ms)))
-return 0
+if dues[#dues] ~= written then redis.call('HSET', pace_key, 'dueMs', dues[#dues]) end
+return dues

@@ -7,7 +7,7 @@ import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/sends/statuses';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 import { type Device, readDevice, readIdKey } from '@gateway/store/devices/devices';
-import { readPaceWaitMs } from '@gateway/store/sends/change-send';
+import { readPaceWaitMs } from '@gateway/store/sends/pace';
 import { readRecipients, type SendRecord } from '@gateway/store/sends/read-send';
 import type { ApiDeps } from '../api-deps.js';
 import { countsSchema, sendStatusSchema } from '../documents/send-schemas.js';

@@ -1,4 +1,3 @@
-import type { Pace } from '@gateway/contracts/devices/pace';
 import type { OwnRecipientError } from '@gateway/contracts/sends/recipient-errors';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { DeviceDeps } from '../deps.js';
@@ -7,10 +6,11 @@ import type { NewContactHold } from '../holding/new-contact-hold.js';
 import type { Recipient } from '../preparing/drop-opted-out.js';
 import type { HoldReason } from '../scheduling/former-attempts.js';
 import type { WorkItem } from '../scheduling/send-progress.js';
+import type { PacePlaces } from './pace-places.js';
 
 export interface GateDeps extends DeviceDeps {
   session: MessengerSession;
-  currentPace(): Pace;
+  pacePlaces: Pick<PacePlaces, 'take'>;
   hold: Pick<NewContactHold, 'isOn' | 'findKnown'>;
   firstContacts: Pick<FirstContactHold, 'isOn'>;
 }

@@ -1,8 +1,7 @@
-import { takePace } from '@gateway/store/sends/change-send';
 import { type Gate, PASS } from './gate.js';
 
 /** The device sends no faster than its pace. */
-export const paceGate: Gate = async ({ store, ownership, clock, currentPace }) => {
-  const ms = await takePace(store, ownership, { pace: currentPace(), nowMs: clock.nowMs() });
+export const paceGate: Gate = async ({ pacePlaces }) => {
+  const ms = await pacePlaces.take();
   return ms > 0 ? { kind: 'wait', ms } : PASS;
 };

@@ -14,6 +14,7 @@ import type { DeviceDeps } from '../deps.js';
 import { CodesFirst } from '../dispatching/codes-first.js';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '../dispatching/dispatch-message.js';
 import { LibraryTurns } from '../dispatching/library-turns.js';
+import { PacePlaces } from '../dispatching/pace-places.js';
 import { RedisDistance } from '../dispatching/redis-distance.js';
 import { Verdicts } from '../dispatching/verdicts.js';
 import { FirstContactHold } from '../holding/first-contact-hold.js';
@@ -83,6 +84,7 @@ export class DeviceScheduler {
   private readonly distance = new RedisDistance();
   private readonly turns = new LibraryTurns(this.distance);
   private readonly codes: CodesFirst;
+  private readonly pacePlaces: PacePlaces;
   private news = 0;
   /** The message in flight, if any, must be the only one. */
   private isAlone = false;
@@ -101,10 +103,10 @@ export class DeviceScheduler {
     this.pace = deps.pace;
     this.failures = new FailureLines(deps.logger);
     this.spans = new SendSpans(deps.clock);
-    const ring = () => this.wakeUp.ring();
     const urgently = (work: () => Promise<void>) => [this.turns, this.session].map((each) => each?.urgently(work));
-    this.codes = new CodesFirst(deps.clock, urgently, ring);
+    this.codes = new CodesFirst(deps.clock, urgently, () => this.wakeUp.ring());
     this.sends = this.makeActiveSends();
+    this.pacePlaces = this.makePacePlaces();
     this.hold = new NewContactHold({ ...this.holdEvents(), ...deps });
     this.firstContacts = new FirstContactHold({ ...this.holdEvents(), ...deps });
     this.preparation = this.makePreparation();
@@ -207,6 +209,8 @@ export class DeviceScheduler {
     this.optOutsChanged();
     this.turns.end();
     this.codes.stop();
+    // If that fails the next owner is slower by some messages.
+    void this.pacePlaces.giveBack().catch(() => {});
     this.wakeUp.ring();
     const deadlineMs = this.deps.clock.monotonicMs() + LAST_ACKS_MS;
     while (!this.isIdle && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
@@ -218,13 +222,10 @@ export class DeviceScheduler {
   }
 
   private makeActiveSends(): ActiveSends {
-    const { store, ownership, clock, logger, onFailed } = this.deps;
+    const { store, ownership, clock, logger, onFailed, memory } = this.deps;
     const loading = { ...this.deps, takeIns: new TakeIns(this.deps) };
     return new ActiveSends({
-      address: ownership.address,
-      memory: this.deps.memory,
-      monotonicMs: clock.monotonicMs,
-      nowMs: clock.nowMs,
+      ...{ address: ownership.address, memory, monotonicMs: clock.monotonicMs, nowMs: clock.nowMs },
       load: (messageId, options) => loadSend(loading, messageId, options),
       note: (messageId) => loading.takeIns.note(parseMessageId(messageId)!.tag),
       onOtp: () => this.codes.begin(),
@@ -240,8 +241,8 @@ export class DeviceScheduler {
         if (error instanceof FencedError) onFailed(error);
         else logger.error('send cannot be loaded', { messageId, requestId, error });
       },
-      findHolding: (messageIds, phones) => findHolding(this.deps, messageIds, phones),
-      findHeldNumber: (messageIds, isWanted) => findHeldNumber(this.deps, messageIds, isWanted),
+      findHolding: (...held) => findHolding(this.deps, ...held),
+      findHeldNumber: (...held) => findHeldNumber(this.deps, ...held),
       readPage: (after) => pageOpenSends(store, ownership.address, { priority: 'bulk', after, limit: MAX_FOUND }),
       onUnreadable: (error) => logger.warn('open sends cannot be read', { error }),
     });
@@ -264,16 +265,19 @@ export class DeviceScheduler {
   }
 
   private makePreparation(): SendPreparation {
+    const { sends, hold, firstContacts, failures } = this;
     return new SendPreparation({
-      sends: this.sends,
-      hold: this.hold,
-      firstContacts: this.firstContacts,
-      failures: this.failures,
+      ...{ sends, hold, firstContacts, failures },
       currentSession: () => this.session,
       currentPace: () => this.pace,
       onPrepared: (send) => this.settle(send),
       ...this.deps,
     });
+  }
+
+  private makePacePlaces(): PacePlaces {
+    const countReady = () => this.sends.countReady({ most: this.turns.limit, otpOnly: this.caughtUp !== this.session });
+    return new PacePlaces({ ...this.deps, distance: this.distance, currentPace: () => this.pace, countReady });
   }
 
   private settle(send?: SendProgress): void {
@@ -323,10 +327,9 @@ export class DeviceScheduler {
 
   /** Made once for all messages of a session. */
   private dispatchDeps(session: MessengerSession): DispatchDeps {
-    const { sends, hold, firstContacts, preparation, verdicts, spans, turns, distance } = this;
+    const { sends, hold, firstContacts, preparation, verdicts, spans, turns, distance, pacePlaces } = this;
     return {
-      currentPace: () => this.pace,
-      ...{ ...this.deps, session, hold, firstContacts, preparation, verdicts, spans, turns, distance },
+      ...{ ...this.deps, session, hold, firstContacts, preparation, verdicts, spans, turns, distance, pacePlaces },
       countNews: () => this.news,
       hasFailed: () => this.hasFailed,
       pick: () => (this.isNextAlone ? sends.nextAlone : sends.next({ otpOnly: this.caughtUp !== session })),

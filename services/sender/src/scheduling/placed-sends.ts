@@ -61,6 +61,16 @@ export abstract class PlacedSends {
     return some(this.active.otp, isReady) || (!otpOnly && some(this.active.bulk, isReady));
   }
 
+  /** How many messages could go out now, counted up to `most`. */
+  countReady({ most, otpOnly }: { most: number; otpOnly: boolean }): number {
+    let ready = 0;
+    for (const send of otpOnly ? this.active.otp.values() : this.all()) {
+      if (send.hasReady) ready += send.count('ready');
+      if (ready >= most) return most;
+    }
+    return ready;
+  }
+
   /**
    * Whether the next message is to go out with nothing else under way: after all others, for it may end this process. Where
    * owners have ended in a row, nothing of a suspect send goes out before one has lasted: the pauses between owners would

@@ -1,0 +1,68 @@
+import { type Pace, paceDurationMs } from '@gateway/contracts/devices/pace';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { defineScript, number, text } from '../core/scripts/define-script.js';
+import { words } from '../core/scripts/replies.js';
+import type { Store } from '../core/store.js';
+import type { Ownership } from '../fleet/ownership.js';
+
+const takePaceStep = defineScript({
+  name: 'take-pace',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['pace'],
+  args: {
+    ...{ nowMs: number, evenGapMs: number, burst: number, furthestMs: number, aheadMs: number },
+    ...{ unusedFromMs: text, unusedUntilMs: text, '...gaps': number },
+  },
+  reply: words,
+});
+
+/** Places in the pace of a device, for its next messages. */
+export interface PacePlaces {
+  /** For each place when it may be used, in ms after it was asked for. */
+  waitsMs: number[];
+  /** When there may be a further one, in ms after that. */
+  againMs: number;
+  /** The state of the pace before each place, and behind the last: as Redis writes it. */
+  dues: string[];
+}
+
+interface PaceRequest {
+  pace: Pace;
+  nowMs: number;
+  /** At most so many places. */
+  most: number;
+  /** Places that may be used so many ms later are given now. */
+  aheadMs: number;
+  /** Of what was given last those from this place on, which no message used. Whoever asks has had no others since. */
+  unused?: { places: PacePlaces; from: number } | undefined;
+}
+
+/** Asks the pace of a device for the places of several messages, which need not ask one by one then. Not for a device without a pace. */
+export async function takePlaces(store: Store, ownership: Ownership, request: PaceRequest): Promise<PacePlaces> {
+  const { pace, nowMs, most, aheadMs, unused } = request;
+  const { burst, jitter } = pace;
+  const evenGapMs = 60_000 / pace.messagesPerMinute;
+  const dues = await takePaceStep(store, ownership, {
+    ...{ pace: deviceKeys(store.space, ownership.address).pace, nowMs, evenGapMs, burst, aheadMs },
+    furthestMs: 2 * evenGapMs * burst,
+    unusedFromMs: unused?.places.dues[unused.from] ?? '',
+    unusedUntilMs: unused?.places.dues.at(-1) ?? '',
+    // Jitter varies each gap both ways, so that the rate stays what was asked for.
+    gaps: Array.from({ length: most }, () => evenGapMs * (1 + jitter * (Math.random() * 2 - 1))),
+  });
+  const waitsMs = dues.map((due) => Number(due) - (burst - 1) * evenGapMs - nowMs);
+  return { dues, waitsMs: waitsMs.slice(0, -1), againMs: waitsMs.at(-1)! - aheadMs };
+}
+
+/** How long the next message waits for the pace, 0 when it does not. Asks for nothing. */
+export async function readPaceWaitMs(
+  store: Store,
+  address: DeviceAddress,
+  { pace, nowMs }: { pace: Pace; nowMs: number },
+): Promise<number> {
+  if (pace.messagesPerMinute === 0) return 0;
+  const dueMs = Number((await store.redis.hget(deviceKeys(store.space, address).pace, 'dueMs')) ?? 0);
+  return Math.max(0, dueMs - paceDurationMs(pace, pace.burst - 1) - nowMs);
+}
