@@ -1,7 +1,7 @@
 import { type Pace, paceDurationMs } from '@gateway/contracts/devices/pace';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { type PacePlaces, readPaceWaitMs, takePlaces } from '@gateway/store/sends/pace';
+import { type GivenPlaces, readPaceWaitMs, takePlaces } from '@gateway/store/sends/pace';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { takePace } from '@gateway/testkit/sends/take-pace';
@@ -122,25 +122,25 @@ describe('the pace of a device', () => {
       most: number;
       pace?: Pace;
       aheadMs?: number;
-      unused?: { places: PacePlaces; from: number };
+      unused?: { places: GivenPlaces; from: number };
     }) => takePlaces(space.store, ownership, { nowMs, pace: even, aheadMs: 0, ...request });
 
     it('gives as many places as were asked for, and no more than the burst', async () => {
       const bursty = { ...even, burst: 5 };
       expect((await takeSeveral({ pace: bursty, most: 2 })).waitsMs).to.have.length(2);
-      const { waitsMs, againMs } = await takeSeveral({ pace: bursty, most: 10 });
+      const { waitsMs, askAgainMs } = await takeSeveral({ pace: bursty, most: 10 });
       expect(waitsMs).to.have.length(3);
       expect(Math.max(...waitsMs)).to.be.at.most(0);
-      expect(againMs).to.equal(1_000);
+      expect(askAgainMs).to.equal(1_000);
     });
 
     it('gives those that may be used a moment later, and says when there are more', async () => {
       const bursty = { ...even, burst: 2 };
-      const { waitsMs, againMs } = await takeSeveral({ pace: bursty, most: 10, aheadMs: 2_500 });
+      const { waitsMs, askAgainMs } = await takeSeveral({ pace: bursty, most: 10, aheadMs: 2_500 });
       expect(waitsMs).to.deep.equal([-1_000, 0, 1_000, 2_000]);
-      expect(againMs).to.equal(500);
+      expect(askAgainMs).to.equal(500);
       const early = await takeSeveral({ pace: bursty, most: 10, aheadMs: 2_500 });
-      expect(early).to.deep.include({ waitsMs: [], againMs });
+      expect(early).to.deep.include({ waitsMs: [], askAgainMs });
     });
 
     it('leaves the pace as it was for places that no message used, to the last of them', async () => {
@@ -157,7 +157,19 @@ describe('the pace of a device', () => {
 
     it('gives places once more that may not be used before so long that they were not', async () => {
       await takeSeveral({ most: 10, aheadMs: 5_000 });
-      expect((await takeSeveral({ most: 1 })).againMs).to.equal(2_000);
+      expect((await takeSeveral({ most: 1 })).askAgainMs).to.equal(2_000);
+    });
+
+    it('gives the same places once more when the step runs twice, or later ones', async () => {
+      const bursty = { ...even, burst: 9 };
+      const first = await takeSeveral({ pace: bursty, most: 6 });
+      const request = { pace: bursty, most: 3, unused: { places: first, from: 3 } };
+      const second = await takeSeveral(request);
+      expect(second.dues).to.deep.equal(first.dues.slice(3));
+      const third = await takeSeveral(request);
+      expect(third.dues).to.deep.equal(second.dues);
+      const { waitsMs } = await takeSeveral({ pace: bursty, most: 9, unused: { places: third, from: 1 } });
+      expect(waitsMs, 'four of nine were used').to.have.length(5);
     });
 
     it('takes none back of which others have been given since', async () => {

@@ -1,4 +1,5 @@
 import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { SessionEndedError } from '@gateway/messenger/session/session-errors';
 import { defer } from '@gateway/runtime/deferred';
@@ -73,6 +74,33 @@ describe('the scheduler of a device that is far from Redis', () => {
     await scheduler.refresh();
     await ended;
     expect(recipients().toSorted()).to.deep.equal(numbers(RECIPIENTS));
+  });
+
+  it('gives back what it has of the pace and did not use, when it stops', async () => {
+    const { scheduler, session } = open({ pace: { messagesPerMinute: 1, burst: RECIPIENTS, jitter: 0 } });
+    const { pace } = deviceKeys(stage.space.store.space, ADDRESS);
+    const startMs = stage.clock.nowMs();
+    const readTaken = async () => {
+      const dueMs = Number(await stage.space.store.redis.hget(pace, 'dueMs'));
+      return Math.round((dueMs - startMs) / 60_000);
+    };
+    const [first, others] = [defer<void>(), defer<void>()];
+    const send = session.send.bind(session);
+    let sending = 0;
+    session.send = async (message) => {
+      await (sending++ === 0 ? first : others).promise;
+      return send(message);
+    };
+    const ended = stage.start(scheduler, await stage.accept(numbers(RECIPIENTS)));
+    await eventually(() => sending === 2, { everyMs: 1 });
+    first.resolve();
+    await eventually(() => sending > 2 && claiming === 0, { everyMs: 1 });
+    // A message is being written, so that one of the places that were asked for waits for its turn.
+    expect(await readTaken()).to.be.above(claims);
+    const stopped = scheduler.stop();
+    await eventually(async () => (await readTaken()) === claims, { everyMs: 1 });
+    others.resolve();
+    await Promise.all([stopped, ended]);
   });
 
   it('does not keep the network waiting for verdicts that are being stored, up to a bound', async () => {

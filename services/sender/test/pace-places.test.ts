@@ -58,13 +58,15 @@ describe('places in the pace of a device', () => {
     pace = { ...EVEN, messagesPerMinute: 6_000 };
     const places = make();
     const startMs = stage.clock.nowMs();
-    let taken = 0;
+    const takenAtMs: number[] = [];
     while (stage.clock.nowMs() < startMs + 10_000) {
       const waitMs = await places.take();
-      if (waitMs === 0) taken++;
+      if (waitMs === 0) takenAtMs.push(stage.clock.nowMs() - startMs);
       stage.leap(waitMs);
     }
-    expect(taken, 'of 1,000 in ten seconds').to.be.within(970, 1_011);
+    expect(takenAtMs.length, 'of 1,000 in ten seconds').to.be.within(970, 1_011);
+    const most = takenAtMs.map((ms, i) => takenAtMs.filter((other, k) => k >= i && other < ms + 10).length);
+    expect(Math.max(...most), 'in the time of one').to.be.within(1, 8);
   });
 
   it('that are for a moment to come are used then', async () => {
@@ -79,6 +81,25 @@ describe('places in the pace of a device', () => {
     }
     // The first has its time when it is asked for. Each other one is asked for before its time.
     expect(atMs).to.deep.equal([400, 1_000, 2_000, 3_000, 4_000]);
+  });
+
+  it('are not more than a burst after a slow answer', async () => {
+    [pace, ready, tripMs] = [{ ...EVEN, messagesPerMinute: 300, burst: 26 }, 17, 5_000];
+    const places = make();
+    expect(await places.take()).to.equal(0);
+    tripMs = 5;
+    let taken = 1;
+    for (const sinceMs = stage.clock.nowMs(); stage.clock.nowMs() < sinceMs + 1_000; ) {
+      const waitMs = await places.take();
+      if (waitMs === 0) taken++;
+      stage.leap(waitMs);
+    }
+    expect(taken).to.be.within(31, 32);
+  });
+
+  it('are one though nothing is counted as ready: a message is that must be alone', async () => {
+    ready = 0;
+    expect(await make().take()).to.equal(0);
   });
 
   it('that no message used come on top of nothing', async () => {

@@ -19,12 +19,12 @@ const takePaceStep = defineScript({
 });
 
 /** Places in the pace of a device, for its next messages. */
-export interface PacePlaces {
+export interface GivenPlaces {
   /** For each place when it may be used, in ms after it was asked for. */
   waitsMs: number[];
-  /** When there may be a further one, in ms after that. */
-  againMs: number;
-  /** The state of the pace before each place, and behind the last: as Redis writes it. */
+  /** When to ask for another one, in ms after that. */
+  askAgainMs: number;
+  /** The state of the pace before each place, and after the last: as Redis writes it. */
   dues: string[];
 }
 
@@ -35,25 +35,26 @@ interface PaceRequest {
   most: number;
   /** Places that may be used so many ms later are given now. */
   aheadMs: number;
-  /** Of what was given last those from this place on, which no message used. Whoever asks has had no others since. */
-  unused?: { places: PacePlaces; from: number } | undefined;
+  /** Of what was given last those from this place on, which no message used. No places were asked for since. */
+  unused?: { places: GivenPlaces; from: number } | undefined;
 }
 
 /** Asks the pace of a device for the places of several messages, which need not ask one by one then. Not for a device without a pace. */
-export async function takePlaces(store: Store, ownership: Ownership, request: PaceRequest): Promise<PacePlaces> {
+export async function takePlaces(store: Store, ownership: Ownership, request: PaceRequest): Promise<GivenPlaces> {
   const { pace, nowMs, most, aheadMs, unused } = request;
   const { burst, jitter } = pace;
   const evenGapMs = 60_000 / pace.messagesPerMinute;
   const dues = await takePaceStep(store, ownership, {
     ...{ pace: deviceKeys(store.space, ownership.address).pace, nowMs, evenGapMs, burst, aheadMs },
-    furthestMs: 2 * evenGapMs * burst,
+    // With a gap of twice the even one, where jitter is 1.
+    furthestMs: (burst + 1) * evenGapMs,
     unusedFromMs: unused?.places.dues[unused.from] ?? '',
     unusedUntilMs: unused?.places.dues.at(-1) ?? '',
     // Jitter varies each gap both ways, so that the rate stays what was asked for.
     gaps: Array.from({ length: most }, () => evenGapMs * (1 + jitter * (Math.random() * 2 - 1))),
   });
   const waitsMs = dues.map((due) => Number(due) - (burst - 1) * evenGapMs - nowMs);
-  return { dues, waitsMs: waitsMs.slice(0, -1), againMs: waitsMs.at(-1)! - aheadMs };
+  return { dues, waitsMs: waitsMs.slice(0, -1), askAgainMs: waitsMs.at(-1)! - aheadMs };
 }
 
 /** How long the next message waits for the pace, 0 when it does not. Asks for nothing. */

@@ -1,10 +1,11 @@
 -- Asks the device's pace for places of messages: a bucket of `burst` messages that fills at a steady rate (GCRA). The state
--- is one time, so it survives restarts and hand-overs. `gaps` are those behind each place that may be given.
--- Output: that time before each place that is given, and behind the last.
+-- is one time, so it survives restarts and hand-overs. `gaps` are those after each place that may be given.
+-- Output: that time before each place given, and after the last.
 local now, even_gap = tonumber(now_ms), tonumber(even_gap_ms)
 local tolerance = (tonumber(burst) - 1) * even_gap
 local written = redis.call('HGET', pace_key, 'dueMs') or '0'
--- Places that no message used are given back. The same step once more finds another time, and gives nothing back.
+-- Places that no message used are given back. The same step once more gives the same places again, or later ones: of the first
+-- answer nothing was used.
 local since = written == unused_until_ms and unused_from_ms or written
 -- What lies further ahead than this pace can reach was written under a wrong clock, or a slower pace. It is written again,
 -- or it would be as far ahead at each asking.

@@ -9,6 +9,6 @@ export async function takePace(
   ownership: Ownership,
   { pace, nowMs }: { pace: Pace; nowMs: number },
 ): Promise<number> {
-  const { waitsMs, againMs } = await takePlaces(store, ownership, { pace, nowMs, most: 1, aheadMs: 0 });
-  return waitsMs.length > 0 ? 0 : Math.ceil(againMs);
+  const { waitsMs, askAgainMs } = await takePlaces(store, ownership, { pace, nowMs, most: 1, aheadMs: 0 });
+  return waitsMs.length > 0 ? 0 : Math.ceil(askAgainMs);
 }

@@ -2,7 +2,7 @@ import type { Pace } from '@gateway/contracts/devices/pace';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { type PacePlaces as Places, takePlaces } from '@gateway/store/sends/pace';
+import { type GivenPlaces, takePlaces } from '@gateway/store/sends/pace';
 
 export interface PacePlacesDeps {
   store: Store;
@@ -15,21 +15,26 @@ export interface PacePlacesDeps {
   distance: { readonly ms: number };
 }
 
-/** A place is given back when no message has used it for so long: later it would come on top of a burst. */
+/**
+ * A place is given back when no message has used it for so long: later it would come on top of a burst. Nor are places of a time
+ * further ahead asked for, so that a careful pace has one at most.
+ */
 const KEPT_MS = 500;
-/** From a question to the use of the last place that it got: two round trips, so that one is under way while places last. */
+/** One passes before the answer is here. */
 const AHEAD_TRIPS = 2;
 
-interface Kept extends Places {
+interface Kept extends GivenPlaces {
   pace: Pace;
   askedAtMs: number;
+  aheadMs: number;
   answeredAtMs: number;
   used: number;
 }
 
 /**
- * Places in the pace, asked for several messages at a time, so that a round trip to Redis does not bound the device. While Redis is near they
- * are as many as messages may start at once. If this process dies those that were not used are lost: the device is slower by them, never faster.
+ * Places in the pace, asked for several messages at a time, so that a round trip to Redis does not bound the device. Those whose time
+ * passed while the answer was under way go out together: one for each gap of that time. If this process dies, those that were not used
+ * are lost: the device is slower by them, never faster. If Redis loses its last write, in a failover, they are given once more.
  */
 export class PacePlaces {
   private kept: Kept | undefined;
@@ -59,9 +64,11 @@ export class PacePlaces {
     if (kept?.pace !== pace) return undefined;
     const nowMs = this.deps.clock.monotonicMs();
     const nextMs = kept.waitsMs[kept.used];
-    const dueMs = kept.askedAtMs + (nextMs ?? kept.againMs);
+    const dueMs = kept.askedAtMs + (nextMs ?? kept.askAgainMs);
     if (dueMs > nowMs) return Math.ceil(dueMs - nowMs);
-    if (nextMs === undefined || nowMs - Math.max(dueMs, kept.answeredAtMs) > KEPT_MS) return undefined;
+    // Meanwhile the bucket fills: after a slow answer only one is sure to be of use, so that the device does not stand still.
+    const usableMs = Math.max(dueMs, kept.used === 0 ? kept.answeredAtMs : kept.askedAtMs + kept.aheadMs);
+    if (nextMs === undefined || nowMs - usableMs > KEPT_MS) return undefined;
     kept.used++;
     return 0;
   }
@@ -71,9 +78,9 @@ export class PacePlaces {
     const { kept } = this;
     this.kept = undefined;
     const [nowMs, askedAtMs] = [clock.nowMs(), clock.monotonicMs()];
-    const aheadMs = AHEAD_TRIPS * distance.ms;
+    const aheadMs = Math.min(KEPT_MS, AHEAD_TRIPS * distance.ms);
     const unused = kept && { places: kept, from: kept.used };
     const places = await takePlaces(store, ownership, { pace, nowMs, most, aheadMs, unused });
-    this.kept = { ...places, pace, askedAtMs, answeredAtMs: clock.monotonicMs(), used: 0 };
+    this.kept = { ...places, pace, askedAtMs, aheadMs, answeredAtMs: clock.monotonicMs(), used: 0 };
   }
 }

@@ -209,7 +209,7 @@ export class DeviceScheduler {
     this.optOutsChanged();
     this.turns.end();
     this.codes.stop();
-    // If that fails the next owner is slower by some messages.
+    // If that fails, or a question is under way, the next owner is slower by some messages.
     void this.pacePlaces.giveBack().catch(() => {});
     this.wakeUp.ring();
     const deadlineMs = this.deps.clock.monotonicMs() + LAST_ACKS_MS;
@@ -241,8 +241,8 @@ export class DeviceScheduler {
         if (error instanceof FencedError) onFailed(error);
         else logger.error('send cannot be loaded', { messageId, requestId, error });
       },
-      findHolding: (...held) => findHolding(this.deps, ...held),
-      findHeldNumber: (...held) => findHeldNumber(this.deps, ...held),
+      findHolding: (...sought) => findHolding(this.deps, ...sought),
+      findHeldNumber: (...sought) => findHeldNumber(this.deps, ...sought),
       readPage: (after) => pageOpenSends(store, ownership.address, { priority: 'bulk', after, limit: MAX_FOUND }),
       onUnreadable: (error) => logger.warn('open sends cannot be read', { error }),
     });
