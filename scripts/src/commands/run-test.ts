@@ -15,7 +15,7 @@ import { provideChromium } from '../tests/provide-chromium.js';
 import { provideKubectl } from '../tests/provide-kubectl.js';
 import { providePromtool } from '../tests/provide-promtool.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
-import { shareOutTests } from '../tests/share-out-tests.js';
+import { partOfTests, shareOutTests } from '../tests/share-out-tests.js';
 import {
   announceRun,
   countExit,
@@ -59,7 +59,10 @@ export async function runTest(args: string[], lifecycle: Lifecycle): Promise<num
   return runFiles(findTests({ long: false }), args, lifecycle);
 }
 
-/** `npm run test:long`: what takes too long for `npm test`, in the same way. It fails when it takes over an hour. */
+/**
+ * `npm run test:long`: what takes too long for `npm test`, in the same way. `--part 2/4` runs the second of four parts of it. It
+ * fails when it takes over an hour.
+ */
 export async function runLongTests(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   await providePromtool();
@@ -132,12 +135,22 @@ async function runFiles(
 ): Promise<number> {
   const { path } = makeTemporaryFolder(lifecycle, 'test');
   const { value: countsFolder = path, rest } = takeOption(args, '--counts');
-  const { value: folders, rest: mochaArgs } = takeOption(rest, '--in');
-  const chosen = files.filter((file) => !folders || folders.split(',').some((folder) => file.includes(`/${folder}`)));
-  if (chosen.length === 0) throw new Error(`There are no tests in ${folders}`);
-  const [apart, others] = [chosen.filter(isApart), chosen.filter((file) => !isApart(file))];
+  const { value: folders, rest: others } = takeOption(rest, '--in');
+  const { value: part = '1/1', rest: mochaArgs } = takeOption(others, '--part');
   const seconds = readSeconds();
-  const shared = [...shareOutTests(others, mostRuns, seconds), ...shareOutTests(apart, RUNS.apart, seconds)];
+  const inFolders = files.filter(
+    (file) => !folders || folders.split(',').some((folder) => file.includes(`/${folder}`)),
+  );
+  if (inFolders.length === 0) throw new Error(`There are no tests in ${folders}`);
+  const chosen = partOfTests(inFolders, part, seconds);
+  const shared = [
+    ...shareOutTests(
+      chosen.filter((file) => !isApart(file)),
+      mostRuns,
+      seconds,
+    ),
+    ...shareOutTests(chosen.filter(isApart), RUNS.apart, seconds),
+  ];
   const shares = shared.filter((files) => files.length > 0);
   const runs = shares.map((share, index): TestRun => {
     const name = `run-${index + 1}`;
@@ -150,7 +163,7 @@ async function runFiles(
   for (const { name } of runs.slice(1)) {
     await pipeline(createReadStream(`${path}/${name}.log`), process.stdout, { end: false });
   }
-  const isWhole = !folders && mochaArgs.length === 0 && codes.every((code) => code === 0);
+  const isWhole = !folders && part === '1/1' && mochaArgs.length === 0 && codes.every((code) => code === 0);
   if (isWhole) rememberSeconds(runs.map(({ counts }) => counts));
   return Math.max(0, ...codes);
 }

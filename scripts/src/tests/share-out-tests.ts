@@ -2,6 +2,17 @@
 const UNKNOWN_SECONDS = 1;
 
 /**
+ * One of several parts of the tests that take about as long as each other.
+ * @param part `2/4` is the second of four. Throws when it is not written like that.
+ */
+export function partOfTests(files: readonly string[], part: string, seconds: Record<string, number>): string[] {
+  const [, number, parts] = (/^(\d+)\/(\d+)$/.exec(part) ?? []).map(Number);
+  const share = parts ? shareOutTests(files, parts, seconds)[number! - 1] : undefined;
+  if (!share) throw new Error(`There is no part ${part} of the tests: write 2/4 for the second of four`);
+  return share;
+}
+
+/**
  * Divides test files among runs side by side so that all end at about the same time: the slowest file first, each to the
  * run that has the least to do. Each file is in exactly one run.
  */
