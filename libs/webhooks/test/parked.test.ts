@@ -41,6 +41,19 @@ describe('what an endpoint refuses again and again', () => {
     }
   };
 
+  it('is posted at once when its endpoint passes a test: it may have another URL by now', async () => {
+    endpoint.keyOf = keyOf;
+    refuse((number) => number === 7);
+    await endpoint.write(...numbers(20));
+    await rest(300);
+    endpoint.answer = () => 204;
+    await endpoint.deliverAll();
+    expect(endpoint.told, 'its clock is minutes long').not.to.include(7);
+    await endpoint.passTest();
+    await endpoint.deliverAll();
+    expect(endpoint.told).to.include(7);
+  });
+
   it('is put aside with all that follows for its recipient; others are 90 s late at most, after 25 failed requests', async () => {
     endpoint.keyOf = keyOf;
     refuse((number) => number === 137);

@@ -10,6 +10,7 @@ import { bytes, defineScript, number, text } from '../core/scripts/define-script
 import type { Store } from '../core/store.js';
 import { ringEventBell } from '../events/event-bells.js';
 import { ALL_LANES } from './delivering/lanes.js';
+import { endLongWaits } from './delivering/parked/parked.js';
 
 const recordStep = defineScript({
   name: 'record-attempt',
@@ -21,7 +22,7 @@ const recordStep = defineScript({
 
 /**
  * Keeps an attempt; 200 of an endpoint are kept. @param verifiesRevision of an endpoint that has passed its test as it was then: it
- * becomes active if it is `unverified` and unchanged; one that is failing is posted to at once. Answers its status. Safe to repeat.
+ * becomes active if it is `unverified` and unchanged; one that is failing is posted to at once, and what is put aside is due. Answers its status. Safe to repeat.
  */
 export async function recordAttempt(
   store: Store,
@@ -37,7 +38,9 @@ export async function recordAttempt(
     sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${attempts}/${name}`),
     ...{ most: WEBHOOK_LIMITS.keptAttempts, verifiesRevision, lanes: ALL_LANES },
   });
-  if (verifiesRevision === '') return status;
+  if (verifiesRevision === '' || status === 'gone') return status;
+  // What it refused before says nothing of how it is now, perhaps at another URL.
+  await endLongWaits(store, { workspace, id }, { nowMs: attempt.atMs, longestMs: attempt.atMs });
   await store.confirmWrites(keys.webhook(id));
   await ringEventBell(store, workspace);
   return status;

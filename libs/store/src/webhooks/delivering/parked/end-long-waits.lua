@@ -1,4 +1,4 @@
--- What is put aside and waits beyond `longest_ms` does so by a clock that was set back: it is due now. What was given up keeps its time.
+-- What is put aside and waits beyond `longest_ms` is due now: its clock was set back, or its endpoint answers again. What was given up keeps its time.
 --- @include parked-key
 for _, key in ipairs(redis.call('ZRANGEBYSCORE', due_key, '(' .. longest_ms, '(inf')) do
   local text = redis.call('HGET', parked_key, key)
