@@ -55,6 +55,23 @@ describe('events that are told to a webhook once more, by their ids', () => {
     expect(known).to.have.members(stage.posted.map(({ id }) => `${id} ${taken.has(id) ? 200 : 422}`));
   });
 
+  it('are no requests of which the log has only a part: who was told of all has missed nothing', async () => {
+    const tell = await logged.create({ types: ['messages.updated'] });
+    const tag = await logged.accept(people(1));
+    for (const event of ['acked', 'delivered'] as const) {
+      await logged.record(tag, event, 0, 1);
+      await tell();
+    }
+    const [first, second] = stage.events.map(({ id }) => id);
+    const { eventLog, eventMarks } = workspaceKeys(space.store.space, 'main');
+    const entries = (await space.store.redis.xrange(eventLog, '-', '+')).map(([entry]) => entry);
+    await space.store.redis.xtrim(eventLog, 'MINID', entries.at(-1)!);
+    await space.store.redis.hset(eventMarks, 'goneTo', entries.at(-2)!);
+    expect(await replay(tell.id, [first!, second!])).to.deep.equal({ unknown: [first] });
+    await tell();
+    expect(stage.events.map(({ id }) => id)).to.deep.equal([first, second, second]);
+  });
+
   it('are single events that were told long ago, the same bytes', async () => {
     const tell = await logged.create();
     const tag = await logged.accept(people(2));

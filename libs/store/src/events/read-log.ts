@@ -118,12 +118,19 @@ async function readRows(
     store.redis.xrangeBuffer(eventLog, `(${after.entry}`, '+', 'COUNT', limit),
     store.redis.hget(eventMarks, 'goneTo'),
   ]);
-  const isGone = goneTo !== null && after.entry !== '0-0' && compareEntries(after.entry, goneTo) < 0;
-  if (isGone) return { oldest: { entry: goneTo, offset: 0 } };
+  if (goneTo !== null && isGone(after.entry, goneTo)) return { oldest: { entry: goneTo, offset: 0 } };
   if (after.entry !== '0-0') return { rows, from: after.entry };
   const [first] = rows;
   return { rows, from: first ? entryBefore(first[0].toString()) : (goneTo ?? '0-0') };
 }
+
+/** Tells of an entry whether all that came after it is still in the log. */
+export async function readKept(store: Store, workspace: Workspace): Promise<(entry: string) => boolean> {
+  const goneTo = await store.redis.hget(workspaceKeys(store.space, workspace).eventMarks, 'goneTo');
+  return (entry) => goneTo === null || !isGone(entry, goneTo);
+}
+
+const isGone = (after: string, goneTo: string) => after !== '0-0' && compareEntries(after, goneTo) < 0;
 
 const isKnown = (bytes: Buffer) => READ_ENTRY_VERSIONS.includes(bytes[0]!);
 

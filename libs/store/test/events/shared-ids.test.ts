@@ -102,6 +102,9 @@ describe('messages that several people wrote under one id', () => {
   it('have no other words when a message is forgotten and its id is taken', async () => {
     await write({ jid: '1@lid' }, { text: 'mine' });
     await forgetReceivedFrom(space.store, address, () => true);
+    // Of one millisecond it cannot be said which came first.
+    const forgottenMs = Date.now();
+    await eventually(() => Date.now() > forgottenMs, { everyMs: 1 });
     await write({ jid: '2@lid' }, { text: 'not theirs', atMs: Date.now() + 61_000 });
     expect(await textsTold()).to.deep.equal([null, 'not theirs']);
   });

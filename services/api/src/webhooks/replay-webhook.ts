@@ -26,7 +26,7 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
       .min(1)
       .max(100)
       .description(
-        'Of events in `/parked`; of requests in `/deliveries`, which come as they were; of any event or change that is kept, as `GET /events/{id}` ' +
+        'Of events in `/parked`; of requests in `/deliveries`, which come as they were unless the endpoint has other types by now, and of which what had been put aside is told change by change; of any event or change that is kept, as `GET /events/{id}` ' +
           'finds it, if this endpoint asks for it: a change then comes alone, in a `messages.updated` of its own where only that type tells of it.',
       ),
     after: time.description(

@@ -1,4 +1,4 @@
-import { entryBefore, sayCursor } from '@gateway/contracts/events/cursor';
+import { entryBefore, parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
 import { CLOCKS_DIFFER_MS } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { type EventTimes, type TellRange, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
@@ -7,6 +7,7 @@ import { oneOf } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { ringEventBell } from '../../events/event-bells.js';
 import { logTimeOf } from '../../events/outboxes/late-entries.js';
+import { readKept } from '../../events/read-log.js';
 import { findInLog, makeLooks } from '../../events/reading/find-event.js';
 import { listAttempts } from '../webhook-attempts.js';
 import { readWebhook } from '../webhooks.js';
@@ -85,7 +86,10 @@ async function findWanted(
 ): Promise<Wanted> {
   const parked = await findParked(store, place, new Set(ids));
   const attempts = await listAttempts(store, place.workspace, place.id, WEBHOOK_LIMITS.keptAttempts);
-  const ranges = new Map(attempts.flatMap(({ webhookId, range }) => (range ? [[webhookId, range] as const] : [])));
+  const isKept = await readKept(store, place.workspace);
+  const ranges = new Map<string, TellRange>();
+  for (const { webhookId, range } of attempts)
+    if (range && isKept(parseCursor(range.after)!.entry)) ranges.set(webhookId, range);
   const find = await eventFinder(store, place);
   const wanted: string[] = [];
   const unknown: string[] = [];
