@@ -9,8 +9,10 @@ import { Surroundings } from './surroundings.js';
 
 export interface StreamLimits {
   maxBytes: number;
-  /** For all of it: the name, the connection, and the whole body, however slow its reader is. */
+  /** For the name, the connection and the head, and for each pause in the body. */
   timeoutMs: number;
+  /** For all of it, however slow its reader is. */
+  wholeMs: number;
   signal: AbortSignal;
   /** Beside those of every request. */
   headers?: Readonly<Record<string, string>>;
@@ -33,11 +35,11 @@ const HEADERS = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'm
 export async function streamUrl(
   address: string,
   policy: FetchPolicy,
-  { maxBytes, timeoutMs, headers, signal }: StreamLimits,
+  { maxBytes, timeoutMs, wholeMs, headers, signal }: StreamLimits,
 ): Promise<StreamedAnswer> {
   if (!URL.canParse(address)) throw new EgressError('scheme', '');
   const url = new URL(address);
-  const end = endOf(signal, timeoutMs);
+  const end = endOf(signal, wholeMs);
   const surroundings = new Surroundings(url);
   let close = async () => {};
   const finish = () => {

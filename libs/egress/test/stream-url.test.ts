@@ -25,9 +25,9 @@ describe('what is passed on from a URL as it comes', () => {
     server.close();
   });
 
-  const open = ({ policy = local, maxBytes = 1_000_000, timeoutMs = 5_000 } = {}) =>
+  const open = ({ policy = local, maxBytes = 1_000_000, timeoutMs = 5_000, wholeMs = 0 } = {}) =>
     streamUrl(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, policy, {
-      ...{ maxBytes, timeoutMs, signal: new AbortController().signal },
+      ...{ maxBytes, timeoutMs, wholeMs: wholeMs || timeoutMs, signal: new AbortController().signal },
     });
   const reasonOf = (work: Promise<unknown>) =>
     work.then(
@@ -54,6 +54,19 @@ describe('what is passed on from a URL as it comes', () => {
     expect(await reasonOf(open().then(({ body }) => buffer(body!)))).to.equal('connection');
     answer = (_, response) => void response.write('x');
     expect(await reasonOf(open({ timeoutMs: 300 }).then(({ body }) => buffer(body!)))).to.equal('too_slow');
+  });
+
+  it('may take longer than its head, and than each of its pauses', async () => {
+    answer = async (_, response) => {
+      for (let piece = 0; piece < 8; piece++) {
+        response.write('x');
+        const writtenMs = performance.now();
+        await eventually(() => performance.now() > writtenMs + 100, { everyMs: 10 });
+      }
+      response.end();
+    };
+    const { body } = await open({ timeoutMs: 600, wholeMs: 60_000 });
+    expect(String(await buffer(body!))).to.equal('x'.repeat(8));
   });
 
   it('waits at its source while it is not read', async () => {

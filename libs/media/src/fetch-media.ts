@@ -1,6 +1,7 @@
 import { pipeline, type Readable } from 'node:stream';
 import type { InboundMedia } from '@gateway/contracts/content/inbound-content';
 import type { FileAnswer } from '@gateway/contracts/devices/owner-questions';
+import { LIMITS } from '@gateway/contracts/limits';
 import { EgressError } from '@gateway/egress/egress-error';
 import { streamUrl } from '@gateway/egress/stream-url';
 import { ApiError } from '@gateway/runtime/errors';
@@ -20,7 +21,9 @@ export interface MediaDeps extends AskDeps {
 
 /** Files of the network have up to 2 GB. */
 const MAX_BYTES = 2 * 1024 ** 3 + 1024;
-const TIMEOUT_MS = 15 * 60_000;
+const TIMEOUT_MS = 60_000;
+/** Beside what a reader may take who is as slow as is allowed. */
+const SPARE_MS = 15 * 60_000;
 const PATH = /^\/[^\s\\#]{1,1000}$/;
 /** The network's own client names itself so to file servers. */
 const ORIGIN = { origin: 'https://web.whatsapp.com' };
@@ -43,10 +46,12 @@ export async function fetchMedia(deps: MediaDeps, found: MediaMessage, signal: A
 /** `undefined` when the network does not have it (any more). */
 async function ask(
   { source: { policy, hostOf }, logger }: MediaDeps,
-  media: Pick<InboundMedia, 'host' | 'directPath'>,
+  media: Pick<InboundMedia, 'host' | 'directPath' | 'bytes'>,
   signal: AbortSignal,
 ): Promise<Readable | undefined> {
-  const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, headers: ORIGIN, signal };
+  const seconds = Math.min(media.bytes, MAX_BYTES) / LIMITS.minBodyBytesPerSecond;
+  const wholeMs = SPARE_MS + seconds * 1000;
+  const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, wholeMs, headers: ORIGIN, signal };
   try {
     const { status, body } = await streamUrl(`https://${hostOf(media.host)}${media.directPath}`, policy, limits);
     if (body || status === 404 || status === 410) return body;

@@ -27,6 +27,16 @@ describe('what a phone may send', () => {
     expect(read({ imageMessage: { ...FILE, caption: 'y'.repeat(70_000) } })?.text).to.have.lengthOf(65_536);
   });
 
+  it('has the new words of an edit, also those of a caption in a document', () => {
+    const edit = (editedMessage: proto.IMessage) =>
+      read({
+        protocolMessage: { type: proto.Message.ProtocolMessage.Type.MESSAGE_EDIT, key: { id: '3A' }, editedMessage },
+      });
+    const document = { documentMessage: { caption: 'at ten' } };
+    for (const edited of [{ conversation: 'at ten' }, document, { documentWithCaptionMessage: { message: document } }])
+      expect(edit(edited)).to.deep.equal({ text: 'at ten', content: { type: 'edited', to: { platformId: '3A' } } });
+  });
+
   it('is a file only with all that it takes to fetch it', () => {
     expect(read({ imageMessage: { ...FILE, fileLength: 5 } })?.content).to.deep.equal({
       type: 'image',

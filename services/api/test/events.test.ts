@@ -196,6 +196,35 @@ describe('events for those who ask', () => {
     expect((await ask(`?after=${ahead}-0`)).events).to.have.length(1);
   });
 
+  it('are not passed over behind a cursor that is ahead of the log by less than clocks differ', async () => {
+    await ask('');
+    await addOptOuts(space.store, 'main', { numbers: [PEOPLE[0]!], source: 'api', atMs: 1_000 });
+    const ahead = await api.call('GET', `/events?after=${Date.now() + 5_000}-0`, { token });
+    expect(ahead.status).to.equal(410);
+    const { nextCursor } = await ask('?after=0');
+    expect((await ask(`?after=${nextCursor}`)).events).to.deep.equal([]);
+  });
+
+  it('are told once though fewer types are asked for in the middle of what happened at once', async () => {
+    await ask('');
+    const messageId = await send(PEOPLE.slice(0, 2));
+    const events = [0, 1].map((recipient) => ({ recipient, part: 0, event: 'failed' as const, errorCode: 1 }));
+    const { tag } = parseMessageId(messageId)!;
+    await recordResults(space.store, owner.ownership, { tag, nowMs: Date.now(), events });
+    const types = 'types=message.failed,send.finished';
+    const all = await eventually(async () => {
+      const page = await ask(`?after=0&${types}`);
+      return page.events.length === 3 && page.events;
+    });
+    for (let taken = 1, after = '0'; taken <= all.length; taken++) {
+      const page = await ask(`?after=${after}&limit=1&${types}`);
+      after = page.nextCursor;
+      const left = (await ask(`?after=${after}&types=message.failed`)).events.map(({ id }) => id);
+      const expected = all.slice(taken).filter(({ type }) => type === 'message.failed');
+      expect(left, `behind ${taken}`).to.deep.equal(expected.map(({ id }) => id));
+    }
+  });
+
   it('are waited for by five calls of a token at a time, and by none for longer than it wants', async () => {
     const { nextCursor } = await ask('');
     const gone = new AbortController();

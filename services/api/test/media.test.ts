@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { boundPace } from '@gateway/api/media/bound-pace';
 import { makeMediaId, parseMediaId } from '@gateway/contracts/content/media-id';
 import { WrongMediaError } from '@gateway/media/media-opener';
@@ -50,6 +52,16 @@ describe('GET /media/:id', () => {
       200,
       "attachment; filename*=UTF-8''a%20%EF%BF%BD.pdf",
     ]);
+  });
+
+  it('is nothing over HTTP/1.0, where a file that broke off looks whole', async () => {
+    const id = await receive();
+    const socket = connect(api.port, '127.0.0.1');
+    socket.write(`GET ${BASE}/media/${id} HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    const answer = await text(socket);
+    expect(answer)
+      .to.match(/^HTTP\/1\.1 400 /)
+      .and.include('use HTTP/1.1');
   });
 
   it('is the file, decrypted, as an attachment that no browser shows', async () => {

@@ -4,7 +4,7 @@ import {
   type InboundMediaType,
   type MessageReference,
 } from '@gateway/contracts/content/inbound-content';
-import { proto } from '../socket/baileys.js';
+import { normalizeMessageContent, proto } from '../socket/baileys.js';
 import { cutText } from './cut-text.js';
 import { readContacts } from './read-contacts.js';
 import { readMedia } from './read-media.js';
@@ -57,7 +57,7 @@ function readProtocol({ type, key, editedMessage }: proto.Message.IProtocolMessa
   const to = referenceTo(key);
   if (!to) return undefined;
   if (type === REVOKE) return { text: '', content: { type: 'deleted', to } };
-  return { text: textOf(editedMessage ?? {}), content: { type: 'edited', to } };
+  return { text: textOf(normalizeMessageContent(editedMessage) ?? {}), content: { type: 'edited', to } };
 }
 
 function readPlain(message: proto.IMessage): ReadInbound | undefined {

@@ -54,7 +54,9 @@ export async function* eachEvent(
       const at = { entry: entry.id, entries: 1 };
       // The last of an entry ends it.
       let held: EntryEvent | undefined;
-      for await (const event of eachOf(entry, entry === entries[0] ? taken : 0)) {
+      const from = entry === entries[0] ? taken : 0;
+      for await (const event of eachOf(entry, from)) {
+        if (event.end <= from) continue;
         if (held) yield { ...held, ...at, place: { entry: former, offset: held.end } };
         held = event;
       }

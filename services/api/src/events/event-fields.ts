@@ -51,7 +51,7 @@ export async function startReading(
   if (!(await noteReading(store, workspace))) await openEvents(store, workspace, { keyId });
   if (query.after === undefined) return endOfLog(store, workspace);
   const place = parseCursor(query.after) ?? LOG_START;
-  const isAhead = entryMs(place.entry) > clock.nowMs() + CLOCKS_DIFFER_MS;
+  const isAhead = entryMs(place.entry) > clock.nowMs() - CLOCKS_DIFFER_MS;
   // The clock may have been set back since. Who has such a cursor would hear nothing until its time comes, and not know.
   if (isAhead && compareEntries(place.entry, (await endOfLog(store, workspace)).entry) > 0)
     throw eventsGone({ oldest: LOG_START }, 'after');

@@ -81,7 +81,11 @@ async function waitForEvents(call: EventsCall, deps: ApiDeps, after: LogPlace): 
       const isEnough = page.rows.length > 0 || pages === MOST_PAGES || looked >= MOST_CHANGES;
       const isOver = isEnough || (page.isLast && (!release || leftMs <= 0 || signal.aborted));
       if (isOver) return page;
-      if (page.isLast && (await bell.next(leftMs))) await call.requireToken();
+      if (page.isLast) {
+        await bell.next(leftMs);
+        if (signal.aborted) return page;
+        await call.requireToken();
+      }
       next = page.next;
     }
   } finally {

@@ -112,6 +112,7 @@ async function* tell(
       said = here;
     } else if (page.isLast) {
       await bell.next(restMs());
+      if (signal.aborted) return;
     }
     page = await readPage(call, deps, page.next, filter);
   }

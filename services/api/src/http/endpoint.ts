@@ -58,6 +58,8 @@ export interface FileAnswer {
   status: number;
   headers: Record<string, string>;
   file: Readable;
+  /** Its caller must be able to tell that it broke off, which is not so over HTTP/1.0. */
+  mustBeWhole?: true;
 }
 
 /** One kind of success: its status, and its body without `success`. */

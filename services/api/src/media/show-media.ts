@@ -32,7 +32,7 @@ export const showMedia: Endpoint<NoInput, NoInput> = {
     description:
       'The id is in the event `message.received`, for seven days. The file is fetched from the network for this request, decrypted, and ' +
       'passed on as it comes; the gateway stores nothing of it. If it turns out not to be the one that its message speaks of, the ' +
-      'answer ends before its end: an answer that is complete is checked. When the network does not have the file any more, after some ' +
+      'answer ends before its end: an answer that is complete is checked. HTTP/1.0 cannot tell that, and is refused (400). When the network does not have the file any more, after some ' +
       'weeks, the phone of the account is asked to upload it again, which takes up to 20 seconds. A reader must take 16 kB a second. ' +
       'Answers 404 for files of other devices than that of the token. Safe to repeat.',
     answer: {
@@ -55,7 +55,7 @@ export const showMedia: Endpoint<NoInput, NoInput> = {
     try {
       const file = boundPace(await fetchMedia({ ...deps, source, logger }, found, signal), PACE);
       file.once('close', endTurn);
-      return { status: 200, headers, file };
+      return { status: 200, headers, file, mustBeWhole: true };
     } catch (thrown) {
       endTurn();
       throw thrown;
