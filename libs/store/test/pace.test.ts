@@ -117,12 +117,14 @@ describe('the pace of a device', () => {
 
   describe('of several messages at a time', () => {
     const nowMs = 1_000_000;
+    const unusedOf = ({ dues }: GivenPlaces, from: number) => ({ fromMs: dues[from]!, untilMs: dues.at(-1)! });
     const takeSeveral = (request: {
       nowMs?: number;
       most: number;
       pace?: Pace;
       aheadMs?: number;
-      unused?: { places: GivenPlaces; from: number };
+      usedUntilMs?: number;
+      unused?: ReturnType<typeof unusedOf>;
     }) => takePlaces(space.store, ownership, { nowMs, pace: even, aheadMs: 0, ...request });
 
     it('gives as many places as were asked for, and no more than the burst', async () => {
@@ -149,7 +151,7 @@ describe('the pace of a device', () => {
         const request = { pace: uneven, nowMs: nowMs + day * 86_400_000 };
         const places = await takeSeveral({ ...request, most: 7, aheadMs: 2_500 });
         expect(places.waitsMs).to.have.length.above(from);
-        const giveBack = () => takeSeveral({ ...request, most: 0, unused: { places, from } });
+        const giveBack = () => takeSeveral({ ...request, most: 0, unused: unusedOf(places, from) });
         expect((await giveBack()).dues).to.deep.equal([places.dues[from]]);
         expect((await giveBack()).dues, 'the same step once more').to.deep.equal([places.dues[from]]);
       }
@@ -163,19 +165,25 @@ describe('the pace of a device', () => {
     it('gives the same places once more when the step runs twice, or later ones', async () => {
       const bursty = { ...even, burst: 9 };
       const first = await takeSeveral({ pace: bursty, most: 6 });
-      const request = { pace: bursty, most: 3, unused: { places: first, from: 3 } };
+      const request = { pace: bursty, most: 3, unused: unusedOf(first, 3) };
       const second = await takeSeveral(request);
       expect(second.dues).to.deep.equal(first.dues.slice(3));
       const third = await takeSeveral(request);
       expect(third.dues).to.deep.equal(second.dues);
-      const { waitsMs } = await takeSeveral({ pace: bursty, most: 9, unused: { places: third, from: 1 } });
+      const { waitsMs } = await takeSeveral({ pace: bursty, most: 9, unused: unusedOf(third, 1) });
       expect(waitsMs, 'four of nine were used').to.have.length(5);
+    });
+
+    it('counts from then on what was used late', async () => {
+      await takeSeveral({ most: 1 });
+      const late = await takeSeveral({ nowMs: nowMs + 7_000, most: 1, usedUntilMs: nowMs + 8_000 });
+      expect(late).to.deep.include({ waitsMs: [], askAgainMs: 1_000 });
     });
 
     it('takes none back of which others have been given since', async () => {
       const places = await takeSeveral({ most: 1 });
       const next = await takeSeveral({ most: 1, aheadMs: 1_000 });
-      const { dues } = await takeSeveral({ most: 0, unused: { places, from: 0 } });
+      const { dues } = await takeSeveral({ most: 0, unused: unusedOf(places, 0) });
       expect(dues).to.deep.equal([next.dues.at(-1)]);
     });
 

@@ -43,7 +43,7 @@ describe('dispatching a message', () => {
 
   function makeDeps({ pace = defaultPace(0), ...changes }: Partial<DispatchDeps> & { pace?: Pace } = {}): DispatchDeps {
     const { store, ownership, clock, logger, metrics, ids } = stage;
-    const paced = { store, ownership, clock, currentPace: () => pace, countReady: () => 1, distance: { ms: 0 } };
+    const paced = { store, ownership, clock, currentPace: () => pace, countReady: () => 1 };
     return {
       ...{ store, ownership, clock, logger, metrics, ids, results: new ResultWriter(stage), onFailed: () => {} },
       ...{ session: stage.makeSession(), pacePlaces: new PacePlaces(paced) },

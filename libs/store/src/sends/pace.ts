@@ -12,7 +12,7 @@ const takePaceStep = defineScript({
   isFenced: true,
   keys: ['pace'],
   args: {
-    ...{ nowMs: number, evenGapMs: number, burst: number, furthestMs: number, aheadMs: number },
+    ...{ nowMs: number, evenGapMs: number, burst: number, furthestMs: number, aheadMs: number, usedUntilMs: number },
     ...{ unusedFromMs: text, unusedUntilMs: text, '...gaps': number },
   },
   reply: words,
@@ -35,21 +35,23 @@ interface PaceRequest {
   most: number;
   /** Places that may be used so many ms later are given now. */
   aheadMs: number;
-  /** Of what was given last those from this place on, which no message used. No places were asked for since. */
-  unused?: { places: GivenPlaces; from: number } | undefined;
+  /** At least this is the state of the pace, as places were used later than they were given for. Default: they were not. */
+  usedUntilMs?: number;
+  /** The state before the first place that no message used, and after the last that was given. */
+  unused?: { fromMs: string; untilMs: string } | undefined;
 }
 
 /** Asks the pace of a device for the places of several messages, which need not ask one by one then. Not for a device without a pace. */
 export async function takePlaces(store: Store, ownership: Ownership, request: PaceRequest): Promise<GivenPlaces> {
-  const { pace, nowMs, most, aheadMs, unused } = request;
+  const { pace, nowMs, most, aheadMs, usedUntilMs = 0, unused } = request;
   const { burst, jitter } = pace;
   const evenGapMs = 60_000 / pace.messagesPerMinute;
   const dues = await takePaceStep(store, ownership, {
-    ...{ pace: deviceKeys(store.space, ownership.address).pace, nowMs, evenGapMs, burst, aheadMs },
+    ...{ pace: deviceKeys(store.space, ownership.address).pace, nowMs, evenGapMs, burst, aheadMs, usedUntilMs },
     // With a gap of twice the even one, where jitter is 1.
     furthestMs: (burst + 1) * evenGapMs,
-    unusedFromMs: unused?.places.dues[unused.from] ?? '',
-    unusedUntilMs: unused?.places.dues.at(-1) ?? '',
+    unusedFromMs: unused?.fromMs ?? '',
+    unusedUntilMs: unused?.untilMs ?? '',
     // Jitter varies each gap both ways, so that the rate stays what was asked for.
     gaps: Array.from({ length: most }, () => evenGapMs * (1 + jitter * (Math.random() * 2 - 1))),
   });

@@ -67,9 +67,18 @@ export async function dispatchMessage(deps: DispatchDeps): Promise<Dispatched> {
   if (!item) return { kind: 'nothing' };
   const answer = await askGates(deps, item);
   if (answer.kind === 'wait') return answer;
+  if (answer.kind === 'pass' && isOvertaken(item, deps.pick())) {
+    deps.pacePlaces.putBack();
+    return { kind: 'turnedBack', send: item.send };
+  }
   if (answer.kind === 'pass' && deps.take(item)) return { kind: 'started', item, writing: write(deps, item) };
   if (answer.kind !== 'pass') await turnBack(deps, item, answer);
   return { kind: 'turnedBack', send: item.send };
+}
+
+/** A code came while the gates were asked. */
+function isOvertaken(item: WorkItem, next: WorkItem | undefined): boolean {
+  return next?.send.record.priority === 'otp' && item.send.record.priority !== 'otp';
 }
 
 async function askGates(deps: DispatchDeps, item: WorkItem): Promise<GateAnswer> {

@@ -11,6 +11,11 @@ const LONGEST_HOLD_MS = 50;
 
 type Waiter = (isOurs: boolean) => void;
 
+/** So many messages are under way to the library at a time, where Redis answers in so many ms. */
+export function messagesAhead(ms: number): number {
+  return MAX_WRITING + Math.min(MAX_AHEAD, Math.floor(ms * AHEAD_PER_MS));
+}
+
 /**
  * Who goes to the library next, and how many messages are claimed before it is free for them: none while Redis is near,
  * and as many as keep the library busy while it is far away.
@@ -28,7 +33,7 @@ export class LibraryTurns {
 
   /** So many messages may be started and not yet written. */
   get limit(): number {
-    return MAX_WRITING + Math.min(MAX_AHEAD, Math.floor(this.distance.ms * AHEAD_PER_MS));
+    return messagesAhead(this.distance.ms);
   }
 
   /**

@@ -276,8 +276,9 @@ export class DeviceScheduler {
   }
 
   private makePacePlaces(): PacePlaces {
-    const countReady = () => this.sends.countReady({ most: this.turns.limit, otpOnly: this.caughtUp !== this.session });
-    return new PacePlaces({ ...this.deps, distance: this.distance, currentPace: () => this.pace, countReady });
+    const countReady = () =>
+      this.sends.countReady({ most: 2 * MAX_UNANSWERED, otpOnly: this.caughtUp !== this.session });
+    return new PacePlaces({ ...this.deps, currentPace: () => this.pace, countReady });
   }
 
   private settle(send?: SendProgress): void {
