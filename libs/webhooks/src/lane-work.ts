@@ -59,11 +59,14 @@ export function moveTo({ webhook }: LaneWork, state: LaneState, to: string): Lan
 export const placeOf = ({ taken: { workspace, id }, lane }: LaneWork, after: string) =>
   `${workspace}/${id}/${lane}/${after}`;
 
+/** Under which it is put aside. What is told once more holds up nothing that happens since, so it has the key of its own lane, however it is read. */
+export const asideKeyOf = ({ deps, lane }: LaneWork, told: Told): string => deps.feed.keyOf(lane, told);
+
 /** Events of those for whom something is put aside. */
 export async function whatFollows(work: LaneWork, told: readonly Told[]): Promise<Told[]> {
-  const { deps, taken, source } = work;
-  const parked = await findParkedKeys(deps.store, taken, keysOf(work, told));
-  return told.filter((each) => parked.has(deps.feed.keyOf(source, each)));
+  const keys = new Set(told.map((each) => asideKeyOf(work, each)));
+  const parked = await findParkedKeys(work.deps.store, work.taken, [...keys]);
+  return told.filter((each) => parked.has(asideKeyOf(work, each)));
 }
 
 export const isTogether = (told: readonly Told[]): boolean => told[0]?.parks.device !== undefined;
@@ -165,6 +168,6 @@ export function keysOf({ deps, source }: LaneWork, told: readonly Told[]): strin
   return [...new Set(told.map((each) => deps.feed.keyOf(source, each)))];
 }
 
-export function parkAll({ deps, source }: LaneWork, told: readonly Told[]): ParkedChange[] {
-  return told.map((each) => ({ what: 'add', key: deps.feed.keyOf(source, each), event: each.parks }));
+export function parkAll(work: LaneWork, told: readonly Told[]): ParkedChange[] {
+  return told.map((each) => ({ what: 'add', key: asideKeyOf(work, each), event: each.parks }));
 }

@@ -5,6 +5,7 @@ import type { LaneClaim, LaneState, Probe, TellLane } from '@gateway/store/webho
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Told } from './feed.js';
 import {
+  asideKeyOf,
   endsBefore,
   findNext,
   firstRequest,
@@ -308,11 +309,11 @@ function behind(work: LaneWork, former: LaneState, { to, probe }: LaneClaim): La
 
 /** Of those for whom something is put aside already it comes behind that. */
 async function keepWhole(work: LaneWork, claim: LaneClaim, told: Told[]): Promise<ParkedChange[]> {
-  const { deps, webhook, taken, source } = work;
+  const { deps, webhook, taken } = work;
   if (!isSilent(claim) || !isTogether(told)) return [];
   const posted = partOf(work, claim, told);
-  const parked = await findParkedKeys(deps.store, taken, keysOf(work, posted));
-  const keyed = posted.map((each) => deps.feed.keyOf(source, each));
+  const keyed = posted.map((each) => asideKeyOf(work, each));
+  const parked = await findParkedKeys(deps.store, taken, [...new Set(keyed)]);
   const { id } = await deps.feed.pack(webhook, posted);
   const clock = { nextAttemptMs: deps.clock.nowMs() };
   const wholes = wholeOf(id, keyed).filter(([key]) => !parked.has(key));

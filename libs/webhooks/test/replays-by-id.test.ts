@@ -2,6 +2,7 @@ import type { ChangeData } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { recordResults } from '@gateway/store/sends/change-send';
+import { listParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { changeWebhook } from '@gateway/store/webhooks/webhooks';
@@ -210,6 +211,39 @@ describe('events that are told to a webhook once more, by their ids', () => {
     }
     expect(logged.rows()).to.deep.equal([[row]]);
   });
+
+  for (const [how, status, count] of [
+    ['refused', 409, 1],
+    ['not answered', 0, 2],
+  ] as const) {
+    it(`hold up nothing that happens to the same people since, where they are ${how}, and come again as they were`, async () => {
+      const tell = await logged.create({ types: ['messages.updated'] });
+      const tag = await logged.accept(people(count));
+      await logged.record(tag, 'acked', 0, count);
+      await tell();
+      const [first] = texts();
+      const { id } = stage.events[0]!;
+      stage.refuses = (event) => event.id === id && status;
+      expect(await replay(tell.id, [id])).to.deep.equal({ unknown: [] });
+      const countParked = async () =>
+        (await listParked(space.store, { workspace: 'main', id: tell.id }, { limit: 9 })).length;
+      for (let other = 0; other < 30 && (await countParked()) === 0; other++) {
+        await logged.record(await logged.accept(people(1, 100 + other)), 'acked', 0, 1);
+        await tell();
+        stage.aheadMs += 5_000;
+      }
+      expect(await countParked()).to.equal(count);
+      await logged.record(tag, 'delivered', 0, count);
+      await tell();
+      const delivered = logged.rows().flatMap((rows) => rows.filter((row) => row.status === 'delivered'));
+      expect(delivered).to.have.length(count);
+      stage.refuses = () => false;
+      stage.aheadMs += 30 * SOME_MS;
+      const before = stage.events.length;
+      await tell();
+      expect(texts().slice(before)).to.deep.equal([first]);
+    });
+  }
 
   it('are none that the endpoint does not ask for, that did not happen, or are no events', async () => {
     const tell = await logged.create({ types: ['message.sent'], devices: [address.device] });

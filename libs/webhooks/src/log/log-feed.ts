@@ -66,7 +66,12 @@ export function logFeed(
   workspace: Workspace,
   { clock, onGap, memory, describe = describeReceived }: LogFeedDeps,
 ): Feed<LogTold> {
-  const keys = new WeakMap<LogTold, string>();
+  // What is told once more is asked for with both: the lane that it was told in, and `replay`.
+  const keys: Record<TellLane, WeakMap<LogTold, string>> = {
+    prompt: new WeakMap(),
+    lists: new WeakMap(),
+    replay: new WeakMap(),
+  };
   let latest: Found | undefined;
   const makeKey = (lane: TellLane, { event }: LogTold, who: string) =>
     digest(memory.parkingKey!, [workspace, lane, event.device ?? '', who])
@@ -168,8 +173,8 @@ export function logFeed(
       return Promise.all(events.map(async (event) => sameOf(event) ?? ((await isGone(event)) ? 'gone' : undefined)));
     },
     keyOf(lane, told) {
-      const known = keys.get(told) ?? makeKey(lane, told, whoIn(told));
-      keys.set(told, known);
+      const known = keys[lane].get(told) ?? makeKey(lane, told, whoIn(told));
+      keys[lane].set(told, known);
       return known;
     },
     keyOfForgotten: (lane, told) => makeKey(lane, told, whatIn(told)),
