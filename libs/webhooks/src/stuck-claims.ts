@@ -280,11 +280,16 @@ async function park(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
   return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
 }
 
-/** When the claim was taken. */
+/**
+ * When the claim was taken. In strict order nothing may pass what a probe left out when the order was another one: all behind the claim is
+ * told anew, so that what had no answer may come again under another id. A probe that left nothing out comes again as it was.
+ */
 export async function goOn(work: LaneWork, claim: LaneClaim): Promise<Next> {
   const { claim: _, ...former } = work.taken.lanes[work.lane];
-  const { probe } = claim;
+  const { to, probe } = claim;
   const passed = probe ? (await splitBy(work, { claim, probe })).passed : [];
+  if (passed.length > 0 && work.webhook.settings.order === 'strict')
+    return { state: moveTo(work, former, to), changes: [] };
   return { state: behind(work, former, claim), changes: parkAll(work, passed) };
 }
 
