@@ -154,8 +154,16 @@ function grown({ state: { most, claim, ...state }, ...next }: Next): Next {
   return { ...next, state: { ...state, ...(claim && { claim: inParts(claim) }), ...larger } };
 }
 
-function afterFailure(work: LaneWork, given: LaneClaim, answered: PostedTold): LaneClaim {
+/** An endpoint that has another URL or other headers has passed another test: failures before say nothing of it. One that is resumed is as it was. */
+function countedAnew({ webhook }: LaneWork, claim: LaneClaim): LaneClaim {
+  if (claim.testedAtMs === webhook.verifiedAtMs) return claim;
+  const { silences: _silences, probes: _probes, ...rest } = claim;
+  return { ...rest, refusals: 0, testedAtMs: webhook.verifiedAtMs };
+}
+
+function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): LaneClaim {
   const { takenTold } = answered;
+  const given = countedAnew(work, before);
   const without = [...(given.without ?? []), ...namesOf(work, takenTold)];
   const claim = { ...given, ...(without.length > 0 && { without }), failedAs: work.taken.revision };
   const { notBeforeMs: _, ...rest } = claim;

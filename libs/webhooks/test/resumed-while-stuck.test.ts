@@ -33,6 +33,11 @@ describe('an outage of an endpoint, in which its owner changes something', () =>
     await pauseWebhook(space.store, 'main', id);
     await resumeWebhook(space.store, 'main', id);
   };
+  const passTest = async ({ id }: Run, atMs = 0) => {
+    const { revision } = (await readWebhook(space.store, 'main', id))!;
+    const passed = { webhookId: 'evt_0', atMs, tookMs: 0, status: 200, error: null, answer: '' };
+    await recordAttempt(space.store, 'main', id, { attempt: passed, verifiesRevision: revision });
+  };
   const toldNumbers = () => stage.events.flatMap(({ data }) => (data.changes as ChangeData[]).map(({ to }) => to));
 
   it('ends with the request that was refused, as it was: resumed', async () => {
@@ -46,12 +51,26 @@ describe('an outage of an endpoint, in which its owner changes something', () =>
   it('ends with the request that was refused, as it was: with other headers, and a test that is passed', async () => {
     const { run, refused } = await useRefused();
     await changeWebhook(space.store, 'main', run.id, { target: { headers: { 'x-new': '1' } } });
-    const { revision } = (await readWebhook(space.store, 'main', run.id))!;
-    const passed = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
-    await recordAttempt(space.store, 'main', run.id, { attempt: passed, verifiesRevision: revision });
+    await passTest(run);
     stage.status = 200;
     await wait(run, 60);
     expect(stage.events.map((event) => JSON.stringify(event))).to.deep.equal([refused]);
+  });
+
+  it('ends with the request that was refused, as it was: at another URL, where it is refused twice more', async () => {
+    const { run, refused } = await useRefused();
+    const { target } = (await readWebhook(space.store, 'main', run.id))!;
+    await changeWebhook(space.store, 'main', run.id, { target: { url: `${target.url}new` } });
+    await passTest(run, Date.now());
+    stage.status = 200;
+    let refusals = 2;
+    stage.refuses = (event) => event.id === JSON.parse(refused).id && refusals-- > 0;
+    for (let other = 0; other < 12; other++) {
+      await record(await accept([`49151123999${10 + other}`]), 'acked', 0, 1);
+      await wait(run, 5);
+    }
+    expect(stage.events).to.have.length(13);
+    expect(stage.events.map((event) => JSON.stringify(event))).to.include(refused);
   });
 
   it('puts nothing aside, however often it is resumed', async () => {

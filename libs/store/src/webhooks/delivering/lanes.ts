@@ -28,6 +28,8 @@ export interface LaneClaim extends LaneRange {
   silences?: number;
   /** The revision of the endpoint that it failed at last: what others are answered since then says something of this one. */
   failedAs?: string;
+  /** Which test the endpoint had passed then: the failures are counted from there. */
+  testedAtMs?: number | undefined;
   /** Not again before, whatever becomes of other requests. */
   notBeforeMs?: number;
   /** Posted to find out whether only this one is refused. */
