@@ -11,6 +11,7 @@ import {
   type ParkedClaim,
   type ParkedClock,
   type ParkedEvent,
+  type ParkedGap,
   type ParkedState,
   readDue,
   readParked,
@@ -36,7 +37,8 @@ import {
  * What was put aside is posted in requests of its own: all that is due, and when that is refused half of it, until one recipient is
  * left whose event is refused alone. That event has a clock of its own from then on, and what follows for its recipient waits behind
  * it; all others have been told. After 72 hours it is left alone until it is replayed, or gone from the log: then it is lost, and what
- * follows is told. What had no answer three times is not halved, as it may have been taken: it has a clock of its own as a whole.
+ * follows is told. What had no answer three times is not halved, as it may have been taken: it has a clock of its own as a whole. So has
+ * that something is lost, once that was refused: nothing waits behind it.
  */
 export async function deliverParked(work: Work): Promise<LaneOutcome> {
   const { deps, taken } = work;
@@ -60,10 +62,14 @@ type LostClaim = Extract<ParkedClaim, { lost: number }>;
 /** One that was refused alone is posted alone; of others those that can be told together. */
 async function chooseNext(work: Work, nowMs: number): Promise<ParkedClaim | undefined> {
   const { deps, taken } = work;
-  if (taken.lost > 0) return { lost: taken.lost, atMs: nowMs };
+  const gap = gapOf(work);
+  if (taken.lost > 0 && !gap) return { lost: taken.lost, atMs: nowMs };
   await endWaits(work, nowMs);
   const most = Math.min(taken.parked.most ?? WEBHOOK_LIMITS.maxChanges, WEBHOOK_LIMITS.maxChanges);
   const [first, ...others] = await readDue(deps.store, taken, { nowMs, most });
+  // In turn: where all that is put aside waits for one clock, both may be due each time.
+  const isGapNext = gap && isOver(gap.nextAttemptMs, nowMs) && gap.nextAttemptMs <= dueSinceMs(first);
+  if (isGapNext) return { lost: gap.lost, atMs: gap.atMs };
   if (!first) return undefined;
   // An event that is told alone is all of its request: no other is looked for.
   if (first.events[0]?.device === undefined) return { keys: [[first.key, 1]] };
@@ -83,6 +89,13 @@ async function chooseNext(work: Work, nowMs: number): Promise<ParkedClaim | unde
   }
   return { keys };
 }
+
+/** `undefined` also for one that the version before has told meanwhile. */
+const gapOf = ({ taken: { parked, lost } }: Work): ParkedGap | undefined =>
+  parked.gap && parked.gap.lost <= lost ? parked.gap : undefined;
+
+/** What has no clock is due already. */
+const dueSinceMs = (first: Parked | undefined): number => (first ? (first.clock.nextAttemptMs ?? 0) : Infinity);
 
 /** So often it is looked whether something waits by a clock that was set back: another process may have written that down. */
 const LOOK_AT_WAITS_MS = 10 * 60_000;
@@ -137,7 +150,7 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
     return answered;
   });
   if (!answered) return 'taken';
-  if (wasTaken(answered.attempt)) return settle(work, answered, { state: grown(state), changes: done });
+  if (wasTaken(answered.attempt)) return settle(work, answered, { state: grown(work), changes: done });
   if (wasRefused(answered) && !parked.some(({ clock }) => clock.whole)) {
     const [only, another] = parked;
     if (only && !another) return settle(work, answered, refusedAlone(work, answered, { only, state, told }));
@@ -200,9 +213,10 @@ const HALVINGS = Math.ceil(Math.log2(WEBHOOK_LIMITS.maxChanges)) + 1;
 
 const isMany = ({ refusals = 0 }: ParkedState): boolean => refusals > HALVINGS;
 
-const counted = ({ taken }: Work): Required<Pick<ParkedState, 'refusals'>> => ({
-  refusals: (taken.parked.refusals ?? 0) + 1,
-});
+function counted(work: Work): Pick<ParkedState, 'refusals' | 'gap'> {
+  const gap = gapOf(work);
+  return { refusals: (work.taken.parked.refusals ?? 0) + 1, ...(gap && { gap }) };
+}
 
 function refusedAlone(
   work: Work,
@@ -241,22 +255,28 @@ function waitAgain(
   });
 }
 
-function grown({ most }: ParkedState): ParkedState {
-  return most !== undefined && most * 2 < WEBHOOK_LIMITS.maxChanges ? { most: most * 2 } : {};
+function grown(work: Work): ParkedState {
+  const { most } = work.taken.parked;
+  const gap = gapOf(work);
+  const isLimited = most !== undefined && most * 2 < WEBHOOK_LIMITS.maxChanges;
+  return { ...(isLimited && { most: most * 2 }), ...(gap && { gap }) };
 }
 
 async function deliverLost(work: Work, { lost, atMs }: LostClaim): Promise<LaneOutcome> {
   const answered = await post(work, work.deps.feed.packLost(work.webhook, { lost, atMs }));
   if (!answered) return 'taken';
+  const { claim: _claim, gap: _gap, ...state } = work.taken.parked;
   if (wasTaken(answered.attempt)) {
-    const { claim: _claim, refusals: _refusals, notBeforeMs: _notBeforeMs, ...state } = work.taken.parked;
+    const { refusals: _refusals, notBeforeMs: _notBeforeMs, ...rest } = state;
     work.deps.counts.countGap('parked');
-    return settle(work, answered, { state, changes: [{ what: 'lose', count: -lost }] });
+    return settle(work, answered, { state: rest, changes: [{ what: 'lose', count: -lost }] });
   }
-  const { refusals } = counted(work);
-  const delayMs = DELAYS_MS[Math.min(refusals - HALVINGS, DELAYS_MS.length) - 1];
-  const pause = delayMs !== undefined && { notBeforeMs: answered.nowMs + delayMs };
-  return settle(work, answered, { state: { ...work.taken.parked, refusals, ...pause } });
+  // It was said of the endpoint.
+  if (!wasRefused(answered) && !wasSilent(answered)) return settle(work, answered, { state: work.taken.parked });
+  const failures = (gapOf(work)?.failures ?? 0) + 1;
+  const { notBeforeMs } = pausing(answered, DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]);
+  const gap = { lost, atMs, failures, nextAttemptMs: notBeforeMs! };
+  return settle(work, answered, { state: { ...state, gap }, isAgain: failures > 1 });
 }
 
 interface Settled {

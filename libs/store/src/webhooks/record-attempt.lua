@@ -18,9 +18,12 @@ for i = before_lanes + 1, #ARGV do
   local field = 'lane:' .. ARGV[i]
   local state = redis.call('HGET', webhook_key, field)
   local until_ms = state and tonumber(string.match(state, '"notBeforeMs":(%d+)'))
-  -- A state without such a wait may be that of a request that is under way.
-  if until_ms and until_ms > tonumber(at_ms) then
-    redis.call('HSET', webhook_key, field, (string.gsub(state, '"notBeforeMs":%d+', '"notBeforeMs":0')))
+  -- A claim without such a wait may be that of a request that is under way.
+  if until_ms and until_ms > tonumber(at_ms) or state and not string.find(state, '"claim":', 1, true) then
+    for _, wait in ipairs({ 'notBeforeMs', 'nextAttemptMs' }) do
+      state = string.gsub(state, '"' .. wait .. '":%d+', '"' .. wait .. '":0')
+    end
+    redis.call('HSET', webhook_key, field, state)
   end
 end
 if status ~= 'unverified' then return status end

@@ -67,8 +67,18 @@ export type ParkedClaim =
   /** That so many are lost. */
   | { lost: number; atMs: number };
 
+/** That so many are lost, as it was posted: it comes again as it was, on a clock of its own. */
+export interface ParkedGap {
+  lost: number;
+  atMs: number;
+  failures: number;
+  nextAttemptMs: number;
+}
+
 export interface ParkedState {
   claim?: ParkedClaim;
+  /** It failed. The version before does not know it, and tells what is lost at another time. */
+  gap?: ParkedGap;
   /** No more than so many keys at a time: more were refused. */
   most?: number;
   /** In a row, of what was not refused alone before. */
