@@ -1,4 +1,4 @@
-import { DELAYS_MS, isOver, nextBreaker } from '@gateway/contracts/webhooks/breaker';
+import { isOver, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/delivering/lanes';
@@ -21,8 +21,9 @@ import {
   whatFollows,
 } from './lane-work.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
-import { goOn, goOnWithin, isStuck, type Next, passStuck } from './stuck-claims.js';
-import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
+import { firstPauses, isGivenUp, outcomeIn } from './replay-failures.js';
+import { failuresOf, goOn, goOnWithin, isStuck, type Next, passStuck } from './stuck-claims.js';
+import { type LaneOutcome, pausing, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
 
 /** Where several requests are made at a time, each place has so many until all are settled. */
 const IN_TURN = 5;
@@ -38,6 +39,7 @@ export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutc
     const passed = await passStuck(work, claim);
     if (passed !== 'quiet') return passed;
   }
+  if (claim && isGivenUp(work, failuresOf(claim))) return endReplay(work);
   const claimed = work.taken.lanes[lane].claim ?? (await claimNext(work));
   return typeof claimed === 'string' ? claimed : deliverClaim(work, claimed);
 }
@@ -94,7 +96,7 @@ async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutco
   }
   const answered = await postIn(work, told);
   if (!answered) return 'taken';
-  const { nowMs, outcome } = answered;
+  const { nowMs } = answered;
   const posted = new Set(told);
   const left = all.filter((each) => !posted.has(each));
   const isOneRequest = told.length === 1 || isTogether(told);
@@ -108,8 +110,9 @@ async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutco
         state: { ...taken.lanes[lane], claim: afterFailure(work, claim, answered) },
         changes: parkRest(work, answered.takenTold, left),
       };
+  const outcome = outcomeIn(work, answered);
   if (!(await settleDelivery(deps.store, taken, { lane, ...next, nowMs }, { attempt, outcome }))) return 'taken';
-  return outcome.status === 'active' ? 'more' : 'waiting';
+  return answered.outcome.status === 'active' ? 'more' : 'waiting';
 }
 
 /** Of one request, as it is posted again when it is replayed. */
@@ -172,11 +175,4 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
   if (!wasSilent(answered)) return claim;
   const silences = (rest.silences ?? 0) + 1;
   return { ...rest, ...pause(silences), silences };
-}
-
-/** Others being taken meanwhile does not shorten the first pauses. In strict order a replay is never put aside, so it keeps to them for ever. */
-function firstPauses({ webhook, lane }: LaneWork, failures: number): number {
-  const isKept = lane === 'replay' && webhook.settings.order === 'strict';
-  if (failures >= MANY_FAILURES && !isKept) return 0;
-  return DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]!;
 }

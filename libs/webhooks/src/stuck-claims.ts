@@ -27,6 +27,7 @@ import {
 } from './lane-work.js';
 import { wholeOf, withLead } from './parked-wholes.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
+import { outcomeIn, pauseAfterProbe, wasOtherTaken } from './replay-failures.js';
 import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused } from './work.js';
 
 /**
@@ -45,7 +46,7 @@ const PROBE_ENTRIES = 40_000;
 /** So many events behind it are tried in turn: the next ones may be such, too. */
 const TRIED_IN_TURN = 5;
 
-const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
+export const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
 
 export const hasFailed = ({ claim }: LaneState): boolean => claim !== undefined && failuresOf(claim) > 0;
 
@@ -79,10 +80,12 @@ export function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
 
 /** `quiet`: it is to be posted again itself. In turn with a probe, so that neither waits for long when the endpoint is back. */
 export async function passStuck(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
-  const { breaker, revision } = work.taken;
-  // Something else was taken since. Where its owner has changed the endpoint, or resumed it, nothing says so: it is posted again as it was.
-  if (!breaker.failures) return claim.failedAs === revision ? park(work, claim) : 'quiet';
-  return (claim.probes ?? 0) < failuresOf(claim) ? probe(work, claim) : 'quiet';
+  const { lanes, breaker, revision } = work.taken;
+  // Where its owner has changed the endpoint, or resumed it, nothing is known: it is posted again as it was.
+  if (wasOtherTaken(work)) return claim.failedAs === revision ? park(work, claim) : 'quiet';
+  // A failing endpoint gets its early probes before its time has come.
+  const isEarly = !breaker.failures && mayProbeEarly(lanes[work.lane], work.deps.clock.nowMs());
+  return (claim.probes ?? 0) < failuresOf(claim) ? probe(work, claim, { isEarly }) : 'quiet';
 }
 
 /** A lane, and what is put aside from it. */
@@ -146,10 +149,10 @@ async function settleProbe(
       : {
           state: paused(
             !isRefused && isTogether(split.told) ? open(work, trial) : smaller(unproven(work, trial), split, attempt),
-            answered,
+            pausing(answered, pauseAfterProbe(work, { failures: failuresOf(claim), isEarly })),
           ),
         };
-  const outcome = isEarly && isRefused ? undefined : answered.outcome;
+  const outcome = isEarly && isRefused ? undefined : outcomeIn(work, answered);
   const write = { lane, ...next, nowMs: answered.nowMs };
   if (!(await settleDelivery(deps.store, taken, write, { attempt, outcome }))) return 'taken';
   return isTaken ? 'more' : 'waiting';
@@ -178,8 +181,8 @@ function unproven(work: LaneWork, trial: Trial): LaneState {
   return { ...state, claim: unprobed };
 }
 
-function paused({ claim, ...state }: LaneState, answered: PostedTold): LaneState {
-  return { ...state, ...(claim && { claim: { ...claim, ...pausing(answered) } }) };
+function paused({ claim, ...state }: LaneState, pause: Pick<LaneClaim, 'notBeforeMs'>): LaneState {
+  return { ...state, ...(claim && { claim: { ...claim, ...pause } }) };
 }
 
 /** The next one may be taken where this was too large. */

@@ -13,6 +13,8 @@ export interface Breaker {
   told?: number;
   /** Of what is put aside, which says nothing of the endpoint: how often in a row it failed again, and nothing else was taken. */
   aside?: { failures: number; nextAttemptMs: number };
+  /** Something of a replay, which says nothing of the endpoint either, has failed since something was taken. The version before does not know it, and puts that aside. */
+  failedReplay?: true;
 }
 
 export interface BreakerOutcome {

@@ -44,7 +44,7 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
       "Posts events again: those with these ids, or all of the endpoint's types that happened from one time until another, however late they were told. It does not delay what " +
       'happens now, and waits while the endpoint is paused, disabled or unverified. What is told again has the ids that it had; a request that has the same events ' +
       'has the same `webhook-id`, too. Ids are looked for among 500 entries ' +
-      'of the log around the time of each, and 10,000 more for all of a request. Up to a hundred replays of an endpoint wait for each other. ' +
+      'of the log around the time of each, and 10,000 more for all of a request. Up to a hundred replays of an endpoint wait for each other; one of which nothing is taken for some days is given up. ' +
       'Safe to repeat while it waits, with ids or with `before`: without `before` each call is for another time.',
     example: { after: '2026-11-21T19:00:00Z', before: '2026-11-21T20:00:00Z' },
     answer: {

@@ -1,0 +1,44 @@
+import { type BreakerOutcome, DELAYS_MS, DISABLED_AFTER_MS } from '@gateway/contracts/webhooks/breaker';
+import type { LaneWork } from './lane-work.js';
+import { type Answered, MANY_FAILURES, wasRefused, wasSilent } from './work.js';
+
+/**
+ * What fails in a replay says nothing of its endpoint, which may refuse what it has already. So a replay has a clock of its own, while
+ * its endpoint does not fail with anything else. That it failed stands in the breaker, which is emptied when something is taken: only then
+ * is it known that the endpoint is not down, and the request of the replay can be put aside. An endpoint that takes nothing of a replay for
+ * days is told no more of it.
+ */
+
+/** At the longest delay these are 72 hours. */
+const LAST_FAILURE = DISABLED_AFTER_MS / DELAYS_MS.at(-1)!;
+
+const hasOwnClock = ({ lane, taken }: LaneWork): boolean => lane === 'replay' && !taken.breaker.failures;
+
+/** What an answer means for the endpoint. */
+export function outcomeIn(work: LaneWork, answered: Answered): BreakerOutcome {
+  if (!hasOwnClock(work) || !(wasRefused(answered) || wasSilent(answered))) return answered.outcome;
+  return { status: 'active', breaker: { ...work.taken.breaker, failedReplay: true } };
+}
+
+/** Whether the endpoint took something else since this lane failed last, unless its owner has changed or resumed it. */
+export const wasOtherTaken = ({ lane, taken: { breaker } }: LaneWork): boolean =>
+  !breaker.failures && !(lane === 'replay' && breaker.failedReplay);
+
+/**
+ * After so many failures of a claim, whatever others are answered. Then the clock of the endpoint says when it is posted again; a replay has
+ * its own, for ever in strict order, in which it is never put aside.
+ */
+export function firstPauses(work: LaneWork, failures: number): number {
+  const isKept = work.lane === 'replay' && work.webhook.settings.order === 'strict';
+  if (failures >= MANY_FAILURES && !isKept && !hasOwnClock(work)) return 0;
+  return DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]!;
+}
+
+/** The first probes wait for nothing, as everywhere; further ones are posted in turn with the claim, on its clock. */
+export const pauseAfterProbe = (
+  work: LaneWork,
+  { failures, isEarly }: { failures: number; isEarly: boolean },
+): number => (hasOwnClock(work) && !isEarly ? firstPauses(work, failures) : 0);
+
+export const isGivenUp = ({ lane }: LaneWork, failures: number): boolean =>
+  lane === 'replay' && failures >= LAST_FAILURE;
