@@ -174,6 +174,19 @@ describe('the pace of a device', () => {
       expect(waitsMs, 'four of nine were used').to.have.length(5);
     });
 
+    it('makes up for a message that was late by a moment, and for no longer rest', async () => {
+      for (const [lateMs, againMs] of [
+        [50, 950],
+        [51, 1_000],
+      ] as const) {
+        const beganMs = nowMs + lateMs * 1_000_000;
+        await takeSeveral({ nowMs: beganMs, most: 1 });
+        await takeSeveral({ nowMs: beganMs + 1_000 + lateMs, most: 1 });
+        const next = await takeSeveral({ nowMs: beganMs + 1_000 + lateMs, most: 1 });
+        expect(next).to.deep.include({ waitsMs: [], askAgainMs: againMs });
+      }
+    });
+
     it('counts from then on what was used late', async () => {
       await takeSeveral({ most: 1 });
       const late = await takeSeveral({ nowMs: nowMs + 7_000, most: 1, usedUntilMs: nowMs + 8_000 });

@@ -1,6 +1,7 @@
 import { defaultPace, type Pace } from '@gateway/contracts/devices/pace';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '@gateway/sender/dispatching/dispatch-message';
+import type { Gate } from '@gateway/sender/dispatching/gate';
 import { PacePlaces } from '@gateway/sender/dispatching/pace-places';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { TakeIns } from '@gateway/sender/preparing/take-ins';
@@ -150,6 +151,22 @@ describe('dispatching a message', () => {
     expect(send.takeForLookUp(10, 0).map(({ to }) => to)).to.deep.equal([ADA]);
     expect(send.nextReady?.to).to.equal(BEN);
     expect(order).to.deep.equal([]);
+  });
+
+  it('lets a code go first that comes while the gates are asked, and leaves it its place in the pace', async () => {
+    const code = await load(await stage.accept([BEN], { kind: 'otp' }));
+    let isThere = false;
+    const pacePlaces = { take: async () => 0, putBack: () => void order.push('put back') };
+    const gates: Gate[] = [
+      async () => {
+        isThere = true;
+        return { kind: 'pass' };
+      },
+    ];
+    const pick = () => (isThere ? code.nextReady : send.nextReady);
+    expect(await dispatch(makeDeps({ gates, pick, pacePlaces }))).to.equal('turnedBack');
+    expect(order.slice(-1)).to.deep.equal(['put back']);
+    expect(send.nextReady?.to).to.equal(ADA);
   });
 
   it('claims no recipient who lost their turn while the gates were checked', async () => {

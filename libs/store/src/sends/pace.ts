@@ -12,7 +12,15 @@ const takePaceStep = defineScript({
   isFenced: true,
   keys: ['pace'],
   args: {
-    ...{ nowMs: number, evenGapMs: number, burst: number, furthestMs: number, aheadMs: number, usedUntilMs: number },
+    ...{
+      nowMs: number,
+      evenGapMs: number,
+      burst: number,
+      furthestMs: number,
+      aheadMs: number,
+      lateMs: number,
+      usedUntilMs: number,
+    },
     ...{ unusedFromMs: text, unusedUntilMs: text, '...gaps': number },
   },
   reply: words,
@@ -41,6 +49,11 @@ interface PaceRequest {
   unused?: { fromMs: string; untilMs: string } | undefined;
 }
 
+/** So late a message may be at no cost: timers are, and each message of a fast pace would wait for all that the ones before were late. */
+export function mostLateMs({ messagesPerMinute }: Pace): number {
+  return Math.min(50, 30_000 / messagesPerMinute);
+}
+
 /** Asks the pace of a device for the places of several messages, which need not ask one by one then. Not for a device without a pace. */
 export async function takePlaces(store: Store, ownership: Ownership, request: PaceRequest): Promise<GivenPlaces> {
   const { pace, nowMs, most, aheadMs, usedUntilMs = 0, unused } = request;
@@ -48,6 +61,7 @@ export async function takePlaces(store: Store, ownership: Ownership, request: Pa
   const evenGapMs = 60_000 / pace.messagesPerMinute;
   const dues = await takePaceStep(store, ownership, {
     ...{ pace: deviceKeys(store.space, ownership.address).pace, nowMs, evenGapMs, burst, aheadMs, usedUntilMs },
+    lateMs: mostLateMs(pace),
     // With a gap of twice the even one, where jitter is 1.
     furthestMs: (burst + 1) * evenGapMs,
     unusedFromMs: unused?.fromMs ?? '',

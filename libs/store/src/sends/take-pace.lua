@@ -9,7 +9,8 @@ local written = redis.call('HGET', pace_key, 'dueMs') or '0'
 local since = written == unused_until_ms and unused_from_ms or written
 -- What lies further ahead than this pace can reach was written under a wrong clock, or a slower pace. It is written again,
 -- or it would be as far ahead at each asking.
-local due = math.min(math.max(tonumber(since), now), now + furthest_ms)
+local due = math.min(tonumber(since), now + furthest_ms)
+if due < now - late_ms then due = now end
 -- Places that were used late count from then on.
 due = math.max(due, tonumber(used_until_ms))
 local dues = { string.format('%.3f', due) }

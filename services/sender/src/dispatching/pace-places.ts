@@ -2,7 +2,7 @@ import type { Pace } from '@gateway/contracts/devices/pace';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { takePlaces } from '@gateway/store/sends/pace';
+import { mostLateMs, takePlaces } from '@gateway/store/sends/pace';
 import { messagesAhead } from './library-turns.js';
 
 export interface PacePlacesDeps {
@@ -95,7 +95,8 @@ export class PacePlaces {
     if (!place || nowMs - Math.max(mayMs, place.answeredAtMs) > KEPT_MS) return undefined;
     this.places.shift();
     this.lastUsed = { place, usedUntilMs: this.usedUntilMs };
-    this.usedUntilMs = Math.max(this.usedUntilMs, nowMs) + place.gapMs;
+    const isInTime = this.usedUntilMs >= nowMs - mostLateMs(pace);
+    this.usedUntilMs = (isInTime ? this.usedUntilMs : nowMs) + place.gapMs;
     return 0;
   }
 
