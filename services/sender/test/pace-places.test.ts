@@ -185,6 +185,14 @@ describe('places in the pace of a device', () => {
     expect((await takeAll(places)).taken, 'one of two was used').to.equal(1);
   });
 
+  it('are those of a faster pace at once, whatever the slower one has still to wait for', async () => {
+    pace = { ...EVEN, messagesPerMinute: 1 };
+    const places = make();
+    expect(await takeAll(places)).to.deep.equal({ taken: 1, waitMs: 60_000 });
+    pace = EVEN;
+    expect(await take(places)).to.be.within(1, 2_000);
+  });
+
   it('are given back for the next owner', async () => {
     [pace, ready] = [{ ...EVEN, burst: 5 }, 5];
     const places = make();

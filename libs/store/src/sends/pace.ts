@@ -49,6 +49,11 @@ interface PaceRequest {
   unused?: { fromMs: string; untilMs: string } | undefined;
 }
 
+/** As far as the state of a pace can be ahead of the time: with a gap of twice the even one, where jitter is 1. */
+export function furthestMs({ messagesPerMinute, burst }: Pace): number {
+  return ((burst + 1) * 60_000) / messagesPerMinute;
+}
+
 /** So late a message may be at no cost: timers are, and each message of a fast pace would wait for all that the ones before were late. */
 export function mostLateMs({ messagesPerMinute }: Pace): number {
   return Math.min(50, 30_000 / messagesPerMinute);
@@ -62,8 +67,7 @@ export async function takePlaces(store: Store, ownership: Ownership, request: Pa
   const dues = await takePaceStep(store, ownership, {
     ...{ pace: deviceKeys(store.space, ownership.address).pace, nowMs, evenGapMs, burst, aheadMs, usedUntilMs },
     lateMs: mostLateMs(pace),
-    // With a gap of twice the even one, where jitter is 1.
-    furthestMs: (burst + 1) * evenGapMs,
+    furthestMs: furthestMs(pace),
     unusedFromMs: unused?.fromMs ?? '',
     unusedUntilMs: unused?.untilMs ?? '',
     // Jitter varies each gap both ways, so that the rate stays what was asked for.

@@ -43,7 +43,7 @@ export type Dispatched =
   | { kind: 'started'; item: WorkItem; writing: Promise<Written | undefined> };
 
 /** A message is on the wire. */
-interface Written {
+export interface Written {
   /** The network has answered, or never will. */
   answered: Promise<unknown>;
   /** Its verdict is stored. */

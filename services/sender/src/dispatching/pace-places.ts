@@ -2,7 +2,7 @@ import type { Pace } from '@gateway/contracts/devices/pace';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { mostLateMs, takePlaces } from '@gateway/store/sends/pace';
+import { furthestMs, mostLateMs, takePlaces } from '@gateway/store/sends/pace';
 import { messagesAhead } from './library-turns.js';
 
 export interface PacePlacesDeps {
@@ -129,6 +129,8 @@ export class PacePlaces {
     const unused = keeps ? [] : this.places.splice(0);
     const [nowMs, askedAtMs] = [clock.nowMs(), clock.monotonicMs()];
     const { aheadMs } = this;
+    // A slower pace was ahead by more.
+    this.usedUntilMs = Math.min(this.usedUntilMs, askedAtMs + furthestMs(pace));
     const keptMs = this.places.reduce((sum, { gapMs }) => sum + gapMs, 0);
     const asked = takePlaces(store, ownership, {
       ...{ pace, nowMs, most, aheadMs },

@@ -13,6 +13,7 @@ import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
 import { CodesFirst } from '../dispatching/codes-first.js';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '../dispatching/dispatch-message.js';
+import { InFlight, MAX_UNANSWERED } from '../dispatching/in-flight.js';
 import { LibraryTurns } from '../dispatching/library-turns.js';
 import { PacePlaces } from '../dispatching/pace-places.js';
 import { RedisDistance } from '../dispatching/redis-distance.js';
@@ -46,10 +47,6 @@ export interface SchedulerDeps extends DeviceDeps {
   onStalled(session: MessengerSession): void;
 }
 
-/** Messages claimed and not yet answered: 300 a second at a round trip of 100 ms. An OTP comes behind those written. */
-const MAX_UNANSWERED = 32;
-/** In addition, for OTPs only: a full list must not make them wait for an answer. */
-const MAX_UNANSWERED_OTPS = 16;
 const LAST_ACKS_MS = 500;
 /** What happens by time alone, as the end of a pause, is seen so often; and where nothing waits for it. */
 const LOOK_MS = 1_000;
@@ -57,7 +54,7 @@ const QUIET_LOOK_MS = 60_000;
 
 /**
  * Decides, message by message, what the device sends next: OTPs first, then the open lists in turn. What each
- * message goes through is in `dispatchMessage`; how many are in flight at a time is decided here.
+ * message goes through is in `dispatchMessage`; how many are in flight at a time, in `InFlight`.
  *
  * Without a session (before the first, between two) everything waits; lists also until the backlog of incoming messages is
  * handled, as a STOP may be in it. `stop` is final.
@@ -79,20 +76,14 @@ export class DeviceScheduler {
   private dispatching: DispatchDeps | undefined;
   /** The session, once lists may go out on it. */
   private caughtUp: MessengerSession | undefined;
-  /** Messages that are started and not yet written. */
-  private relays = 0;
   private readonly distance = new RedisDistance();
   private readonly turns = new LibraryTurns(this.distance);
   private readonly codes: CodesFirst;
   private readonly pacePlaces: PacePlaces;
+  private readonly inFlight: InFlight;
   private news = 0;
-  /** The message in flight, if any, must be the only one. */
-  private isAlone = false;
-  /** So must the next one. */
+  /** The next message must be the only one in flight. */
   private isNextAlone = false;
-  private unanswered = 0;
-  /** Messages that are written and whose verdict is not yet stored, answered or not. */
-  private unstored = 0;
   /** When the network last answered a message, by the monotonic clock. */
   private answeredAtMs = 0;
   private stopped = false;
@@ -107,6 +98,7 @@ export class DeviceScheduler {
     this.codes = new CodesFirst(deps.clock, urgently, () => this.wakeUp.ring());
     this.sends = this.makeActiveSends();
     this.pacePlaces = this.makePacePlaces();
+    this.inFlight = this.makeInFlight();
     this.hold = new NewContactHold({ ...this.holdEvents(), ...deps });
     this.firstContacts = new FirstContactHold({ ...this.holdEvents(), ...deps });
     this.preparation = this.makePreparation();
@@ -213,7 +205,7 @@ export class DeviceScheduler {
     void this.pacePlaces.giveBack().catch(() => {});
     this.wakeUp.ring();
     const deadlineMs = this.deps.clock.monotonicMs() + LAST_ACKS_MS;
-    while (!this.isIdle && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
+    while (!this.inFlight.isEmpty && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
     this.detach();
     this.hold.stop();
     this.sends.stop();
@@ -241,8 +233,8 @@ export class DeviceScheduler {
         if (error instanceof FencedError) onFailed(error);
         else logger.error('send cannot be loaded', { messageId, requestId, error });
       },
-      findHolding: (...sought) => findHolding(this.deps, ...sought),
-      findHeldNumber: (...sought) => findHeldNumber(this.deps, ...sought),
+      findHolding: (messageIds, phones) => findHolding(this.deps, messageIds, phones),
+      findHeldNumber: (messageIds, isWanted) => findHeldNumber(this.deps, messageIds, isWanted),
       readPage: (after) => pageOpenSends(store, ownership.address, { priority: 'bulk', after, limit: MAX_FOUND }),
       onUnreadable: (error) => logger.warn('open sends cannot be read', { error }),
     });
@@ -279,6 +271,15 @@ export class DeviceScheduler {
     const countReady = () =>
       this.sends.countReady({ most: 2 * MAX_UNANSWERED, otpOnly: this.caughtUp !== this.session });
     return new PacePlaces({ ...this.deps, currentPace: () => this.pace, countReady });
+  }
+
+  private makeInFlight(): InFlight {
+    return new InFlight({
+      ...{ turns: this.turns, distance: this.distance },
+      onEnded: ({ send }) => this.sends.settle(send),
+      onRoom: () => this.wakeUp.ring(),
+      onFailed: (thrown) => this.deps.onFailed(toError(thrown)),
+    });
   }
 
   private settle(send?: SendProgress): void {
@@ -345,53 +346,21 @@ export class DeviceScheduler {
   }
 
   private maySend({ otpOnly, isAlone }: { otpOnly: boolean; isAlone: boolean }): boolean {
+    const { inFlight, sends } = this;
+    const hasOtp = () => sends.hasReady({ otpOnly: true });
     // A message that must be alone waits for all other acks, and the others wait for its ack.
-    if ((isAlone || this.isAlone) && !this.isIdle) return false;
+    if ((isAlone || inFlight.isAlone) && !inFlight.isEmpty) return false;
     if (isAlone) return true;
     // If it crashes this process as well, it was the only one in flight and is known.
-    if (this.deps.isCareful() && !this.isIdle && !this.sends.hasReady({ otpOnly: true })) return false;
-    const more = otpOnly ? MAX_UNANSWERED_OTPS : 0;
-    const isFull =
-      this.relays + this.unanswered >= MAX_UNANSWERED + more ||
-      this.relays + this.unstored >= MAX_UNANSWERED + this.distance.mostUnstored + more;
-    if (isFull || !this.sends.hasReady({ otpOnly })) return false;
-    if (this.relays < this.turns.limit) return true;
-    return this.relays < this.turns.limitOfOtps && this.sends.hasReady({ otpOnly: true });
+    if (this.deps.isCareful() && !inFlight.isEmpty && !hasOtp()) return false;
+    if (!inFlight.hasRoom({ otpOnly }) || !sends.hasReady({ otpOnly })) return false;
+    return inFlight.hasTurn || (inFlight.hasTurnForOtp && hasOtp());
   }
 
-  /** Every message that was started has its verdict in Redis. */
-  private get isIdle(): boolean {
-    return this.relays + this.unstored === 0;
-  }
-
-  /** Counts messages in flight: being written, without an answer, or with one that is not yet stored. */
   private follow({ item, writing }: Extract<Dispatched, { kind: 'started' }>): void {
-    const onFailed = (thrown: unknown) => this.deps.onFailed(toError(thrown));
-    this.relays++;
     if (item.send.record.priority === 'otp') this.codes.follow(writing);
-    this.isAlone = item.isAlone;
     if (item.isAlone) this.logAlone(item);
-    void writing
-      .then((written) => {
-        if (!written) return this.sends.settle(item.send);
-        this.unanswered++;
-        this.unstored++;
-        void written.answered.then(() => {
-          if (this.relays + this.unanswered-- >= MAX_UNANSWERED) this.wakeUp.ring();
-        });
-        void written.settled
-          .then(() => this.sends.settle(item.send))
-          .catch(onFailed)
-          .finally(() => {
-            this.unstored--;
-            this.wakeUp.ring();
-          });
-      })
-      .catch(onFailed)
-      .finally(() => {
-        this.relays--;
-        this.wakeUp.ring();
-      });
+    this.inFlight.follow(item, writing);
   }
 
   private logAlone({ send: { messageId, record }, recipient: recipientIndex }: WorkItem): void {
