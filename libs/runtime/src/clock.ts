@@ -30,7 +30,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   await delay(ms, undefined, signal ? { signal } : {});
 }
 
-/** Whether it is over in that time. Rejects when it does so before. With each send: an `AbortSignal` would cost ten times as much. */
+/** Whether it is over in that time. Rejects when it does so before. Each send asks several times: to make an `AbortSignal` and abort it takes 40 us. */
 export function inTime(work: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, false);

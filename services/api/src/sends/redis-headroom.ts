@@ -82,9 +82,9 @@ export class RedisHeadroom {
   /** Workspaces that have asked since Redis was. */
   readonly #inUse = new Set<Workspace>();
   #known: Capacity | undefined;
-  /** Of which moment, by the clock of all processes, */
+  /** Of which moment, by the clock of all processes. */
   #knownAtMs = 0;
-  /** and by that of this one. */
+  /** The same moment by the monotonic clock of this process. */
   #knownSinceMs = 0;
   readonly #taken = new Set<Taken>();
   /** Messages of these, by workspace: in each shard, and in all of them. */

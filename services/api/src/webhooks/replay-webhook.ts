@@ -26,8 +26,8 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
       .min(1)
       .max(100)
       .description(
-        'Of events in `/parked`; of requests in `/deliveries`, which come as they were unless the endpoint has other types by now, and of which what had been put aside is told change by change; of any event or change that is kept, as `GET /events/{id}` ' +
-          'finds it, if this endpoint asks for it: a change then comes alone, in a `messages.updated` of its own where only that type tells of it.',
+        'Of events in `/parked`; of requests in `/deliveries`, but those of what had been put aside, which come as they were unless the endpoint ' +
+          'has other types by now; of any event or change that is kept, as `GET /events/{id}` finds it, if this endpoint asks for it: a change then comes alone, in a `messages.updated` of its own where only that type tells of it.',
       ),
     after: time.description(
       'ISO 8601, in the past: all events with this `timestamp` or a later one; as far as the last 7 days go.',
@@ -44,7 +44,8 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
       "Posts events again: those with these ids, or all of the endpoint's types that happened from one time until another, however late they were told. It does not delay what " +
       'happens now, and waits while the endpoint is paused, disabled or unverified. What is told again has the ids that it had; a request that has the same events ' +
       'has the same `webhook-id`, too. Ids are looked for among 500 entries ' +
-      'of the log around the time of each, and 10,000 more for all of a request. Up to a hundred replays of an endpoint wait for each other; one of which nothing is taken for some days is given up. ' +
+      'of the log around the time of each, and 10,000 more for all of a request. Up to a hundred replays of an endpoint wait for each other; one ' +
+      'of which the endpoint takes nothing for three days is given up. ' +
       'Safe to repeat while it waits, with ids or with `before`: without `before` each call is for another time.',
     example: { after: '2026-11-21T19:00:00Z', before: '2026-11-21T20:00:00Z' },
     answer: {

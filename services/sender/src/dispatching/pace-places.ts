@@ -19,7 +19,7 @@ export interface PacePlacesDeps {
  * ahead asked for, so that a careful pace has one at most.
  */
 const KEPT_MS = 500;
-/** From a question to the last place that it gets: the answer to the next one comes before that. */
+/** So many round trips after a question comes the last place that it may get: the answer to the next one is there before. */
 const AHEAD_TRIPS = 2;
 
 /** Times are those of the monotonic clock. */
