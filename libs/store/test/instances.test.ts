@@ -25,9 +25,12 @@ describe('the name of an instance', () => {
   });
 
   /** Each process has a connection of its own: what is closed with it is heard no more. */
-  async function start(processId: string): Promise<Instance & { die(): void }> {
+  async function start(processId: string, { hearsAfterMs = 0 } = {}): Promise<Instance & { die(): void }> {
     const subscriber = space.clients.subscriber.duplicate();
     opened.push(subscriber);
+    const listen = subscriber.on.bind(subscriber);
+    if (hearsAfterMs > 0)
+      subscriber.on = (event, hear) => listen(event, (...heard) => setTimeout(hear, hearsAfterMs, ...heard));
     const onDisplaced = () => displaced.push(processId);
     const instance = await takeInstance({ store: space.store, subscriber, processId, onDisplaced }, NAME);
     return { ...instance, die: () => subscriber.disconnect() };
@@ -43,6 +46,11 @@ describe('the name of an instance', () => {
     await start('a');
     expect(await failure(start('b'))).to.equal('instance_in_use');
     expect(displaced).to.deep.equal([]);
+  });
+
+  it('is refused also while the first one is busy, and answers a second later', async () => {
+    await start('a', { hearsAfterMs: 1_000 });
+    expect(await failure(start('b'))).to.equal('instance_in_use');
   });
 
   it('is free as soon as the process that had it has left', async () => {

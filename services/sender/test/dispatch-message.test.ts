@@ -44,10 +44,10 @@ describe('dispatching a message', () => {
 
   function makeDeps({ pace = defaultPace(0), ...changes }: Partial<DispatchDeps> & { pace?: Pace } = {}): DispatchDeps {
     const { store, ownership, clock, logger, metrics, ids } = stage;
-    const paced = { store, ownership, clock, currentPace: () => pace, countReady: () => 1 };
+    const pacePlaces = new PacePlaces({ store, ownership, clock, currentPace: () => pace, countReady: () => 1 });
     return {
       ...{ store, ownership, clock, logger, metrics, ids, results: new ResultWriter(stage), onFailed: () => {} },
-      ...{ session: stage.makeSession(), pacePlaces: new PacePlaces(paced) },
+      ...{ session: stage.makeSession(), pacePlaces: () => pacePlaces },
       hold: {
         get isOn() {
           return isRestricted;
@@ -164,7 +164,7 @@ describe('dispatching a message', () => {
       },
     ];
     const pick = () => (isThere ? code.nextReady : send.nextReady);
-    expect(await dispatch(makeDeps({ gates, pick, pacePlaces }))).to.equal('turnedBack');
+    expect(await dispatch(makeDeps({ gates, pick, pacePlaces: () => pacePlaces }))).to.equal('turnedBack');
     expect(order.slice(-1)).to.deep.equal(['put back']);
     expect(send.nextReady?.to).to.equal(ADA);
   });

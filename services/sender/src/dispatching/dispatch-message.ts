@@ -68,7 +68,7 @@ export async function dispatchMessage(deps: DispatchDeps): Promise<Dispatched> {
   const answer = await askGates(deps, item);
   if (answer.kind === 'wait') return answer;
   if (answer.kind === 'pass' && isOvertaken(item, deps.pick())) {
-    deps.pacePlaces.putBack();
+    deps.pacePlaces().putBack();
     return { kind: 'turnedBack', send: item.send };
   }
   if (answer.kind === 'pass' && deps.take(item)) return { kind: 'started', item, writing: write(deps, item) };

@@ -10,7 +10,7 @@ import type { PacePlaces } from './pace-places.js';
 
 export interface GateDeps extends DeviceDeps {
   session: MessengerSession;
-  pacePlaces: Pick<PacePlaces, 'take' | 'putBack'>;
+  pacePlaces(): Pick<PacePlaces, 'take' | 'putBack'>;
   hold: Pick<NewContactHold, 'isOn' | 'findKnown'>;
   firstContacts: Pick<FirstContactHold, 'isOn'>;
 }

@@ -79,8 +79,9 @@ export class DeviceScheduler {
   private readonly distance = new RedisDistance();
   private readonly turns = new LibraryTurns(this.distance);
   private readonly codes: CodesFirst;
-  private readonly pacePlaces: PacePlaces;
-  private readonly inFlight: InFlight;
+  /** These are made with the first message: most devices are idle, and there are thousands. */
+  private pacePlaces: PacePlaces | undefined;
+  private inFlight: InFlight | undefined;
   private news = 0;
   /** The next message must be the only one in flight. */
   private isNextAlone = false;
@@ -97,8 +98,6 @@ export class DeviceScheduler {
     const urgently = (work: () => Promise<void>) => [this.turns, this.session].map((each) => each?.urgently(work));
     this.codes = new CodesFirst(deps.clock, urgently, () => this.wakeUp.ring());
     this.sends = this.makeActiveSends();
-    this.pacePlaces = this.makePacePlaces();
-    this.inFlight = this.makeInFlight();
     this.hold = new NewContactHold({ ...this.holdEvents(), ...deps });
     this.firstContacts = new FirstContactHold({ ...this.holdEvents(), ...deps });
     this.preparation = this.makePreparation();
@@ -202,10 +201,11 @@ export class DeviceScheduler {
     this.turns.end();
     this.codes.stop();
     // If that fails, or a question is under way, the next owner is slower by some messages.
-    void this.pacePlaces.giveBack().catch(() => {});
+    void this.pacePlaces?.giveBack().catch(() => {});
     this.wakeUp.ring();
     const deadlineMs = this.deps.clock.monotonicMs() + LAST_ACKS_MS;
-    while (!this.inFlight.isEmpty && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
+    while (this.inFlight && !this.inFlight.isEmpty && this.deps.clock.monotonicMs() < deadlineMs)
+      await this.wakeUp.wait(20);
     this.detach();
     this.hold.stop();
     this.sends.stop();
@@ -329,9 +329,10 @@ export class DeviceScheduler {
 
   /** Made once for all messages of a session. */
   private dispatchDeps(session: MessengerSession): DispatchDeps {
-    const { sends, hold, firstContacts, preparation, verdicts, spans, turns, distance, pacePlaces } = this;
+    const { sends, hold, firstContacts, preparation, verdicts, spans, turns, distance } = this;
     return {
-      ...{ ...this.deps, session, hold, firstContacts, preparation, verdicts, spans, turns, distance, pacePlaces },
+      ...{ ...this.deps, session, hold, firstContacts, preparation, verdicts, spans, turns, distance },
+      pacePlaces: () => (this.pacePlaces ??= this.makePacePlaces()),
       countNews: () => this.news,
       hasFailed: () => this.hasFailed,
       pick: () => (this.isNextAlone ? sends.nextAlone : sends.next({ otpOnly: this.caughtUp !== session })),
@@ -346,21 +347,24 @@ export class DeviceScheduler {
   }
 
   private maySend({ otpOnly, isAlone }: { otpOnly: boolean; isAlone: boolean }): boolean {
-    const { inFlight, sends } = this;
+    const { sends } = this;
+    if (!isAlone && !sends.hasReady({ otpOnly })) return false;
+    this.inFlight ??= this.makeInFlight();
+    const { inFlight } = this;
     const hasOtp = () => sends.hasReady({ otpOnly: true });
     // A message that must be alone waits for all other acks, and the others wait for its ack.
     if ((isAlone || inFlight.isAlone) && !inFlight.isEmpty) return false;
     if (isAlone) return true;
     // If it crashes this process as well, it was the only one in flight and is known.
     if (this.deps.isCareful() && !inFlight.isEmpty && !hasOtp()) return false;
-    if (!inFlight.hasRoom({ otpOnly }) || !sends.hasReady({ otpOnly })) return false;
+    if (!inFlight.hasRoom({ otpOnly })) return false;
     return inFlight.hasTurn || (inFlight.hasTurnForOtp && hasOtp());
   }
 
   private follow({ item, writing }: Extract<Dispatched, { kind: 'started' }>): void {
     if (item.send.record.priority === 'otp') this.codes.follow(writing);
     if (item.isAlone) this.logAlone(item);
-    this.inFlight.follow(item, writing);
+    this.inFlight!.follow(item, writing);
   }
 
   private logAlone({ send: { messageId, record }, recipient: recipientIndex }: WorkItem): void {
