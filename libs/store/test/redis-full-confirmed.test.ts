@@ -34,7 +34,11 @@ describe('a full Redis with a replica that must confirm', () => {
     await clients.waitForReady();
     const { confirm, stop } = confirmByReplicas(clients.confirms, 1);
     stopWatch = stop;
-    store = { ...redis.space.store, confirmWrites: (key) => confirm(redis.space.store.redis, key) };
+    // A replica that a busy machine keeps from its work is doubted for seconds: what counts here is that it confirms at all.
+    const confirmWrites = async (key: string) => {
+      await eventually(() => confirm(redis.space.store.redis, key).then(() => true), { timeoutMs: 30_000 });
+    };
+    store = { ...redis.space.store, confirmWrites };
     await ensureDevice(store, ADDRESS);
     await eventually(async () => (await store.redis.info('replication')).includes('state=online'));
   });
