@@ -34,7 +34,7 @@ describe('one-time passwords and the device', () => {
 
   it('have it from the first that is heard of them to the answer, and what is urgent lasts as long', async () => {
     expect(codes.haveDevice(NONE)).to.equal(false);
-    codes.begin();
+    codes.goOn();
     expect(codes.haveDevice(ONE)).to.equal(true);
     const verdict = defer<void>();
     codes.follow(written(verdict.promise));
@@ -47,8 +47,8 @@ describe('one-time passwords and the device', () => {
   });
 
   it('have it as one as long as any of them is on its way', async () => {
-    codes.begin();
-    codes.begin();
+    codes.goOn();
+    codes.goOn();
     const [first, second] = [defer<undefined>(), defer<undefined>()];
     codes.follow(first.promise);
     codes.follow(second.promise);
@@ -59,12 +59,12 @@ describe('one-time passwords and the device', () => {
     await eventually(() => ends === 2);
     expect(codes.haveDevice(NONE)).to.equal(false);
     await eventually(() => urgent.every(({ hasEnded }) => hasEnded));
-    codes.begin();
+    codes.goOn();
     expect(haveEnded()).to.deep.equal([true, false]);
   });
 
   it('leave it to the lists where they are not written after all, and where the answer takes longer than a near network does', async () => {
-    codes.begin();
+    codes.goOn();
     codes.follow(Promise.resolve(undefined));
     await eventually(() => ends === 1);
     codes.follow(Promise.reject(new Error('fenced')));
@@ -75,26 +75,39 @@ describe('one-time passwords and the device', () => {
   });
 
   it('leave it to the lists after a second, whatever they wait for', async () => {
-    codes.begin();
+    codes.goOn();
     codes.follow(new Promise(() => {}));
     nowMs += 999;
     expect(codes.haveDevice(ONE)).to.equal(true);
     nowMs += 1;
     expect(codes.haveDevice(ONE)).to.equal(false);
     await eventually(() => urgent[0]!.hasEnded);
-    codes.begin();
+    codes.goOn();
     expect(codes.haveDevice(ONE), 'the next one has a second of its own').to.equal(true);
   });
 
+  it('have a second more with each step that they go on', async () => {
+    codes.goOn();
+    nowMs += 999;
+    codes.goOn();
+    nowMs += 999;
+    codes.follow(new Promise(() => {}));
+    nowMs += 999;
+    expect(codes.haveDevice(NONE)).to.equal(true);
+    expect(haveEnded()).to.deep.equal([false]);
+    nowMs += 1;
+    expect(codes.haveDevice(NONE)).to.equal(false);
+  });
+
   it('leave it to the lists by themselves then, though no one asks meanwhile', async () => {
-    codes.begin();
+    codes.goOn();
     await eventually(() => ends === 1);
     await eventually(() => urgent[0]!.hasEnded);
     expect(codes.haveDevice(ONE)).to.equal(false);
   });
 
   it('hold nothing up where the owner ends', async () => {
-    codes.begin();
+    codes.goOn();
     codes.stop();
     await eventually(() => urgent[0]!.hasEnded);
   });

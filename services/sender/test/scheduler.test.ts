@@ -62,6 +62,28 @@ describe('the scheduler of a device', () => {
     expect([urgent, recipients()]).to.deep.equal(['ended', [ADA, BEN]]);
   });
 
+  it('gives a code a second for each of its steps, where Redis is far away', async () => {
+    const claimed = defer<void>();
+    let claims = 0;
+    stage.steps.between = async (step, run) => {
+      if (step === 'take-in-sends' && claims === 0) stage.leap(700);
+      if (step !== 'claim-recipient' || claims++ > 0) return run();
+      stage.leap(700);
+      await claimed.promise;
+      return run();
+    };
+    const { scheduler } = open();
+    const list = await stage.accept(numbers(3));
+    const code = stage.start(scheduler, await stage.accept([ADA], { kind: 'otp' }), 'otp');
+    await eventually(() => claims === 1, { everyMs: 1 });
+    const ended = stage.start(scheduler, list);
+    // Time enough for a list that goes on.
+    for (let i = 0; i < 50; i++) await stage.counts(list);
+    claimed.resolve();
+    await Promise.all([code, ended]);
+    expect(recipients()).to.deep.equal([ADA, ...numbers(3)]);
+  });
+
   it('takes lists in turn, once what people wrote meanwhile has come in, and does not make a code wait for that', async () => {
     const caughtUp = defer<void>();
     stage.network.caughtUp = caughtUp.promise;

@@ -3,7 +3,10 @@ import type { Clock } from '@gateway/runtime/clock';
 import { type Deferred, defer } from '@gateway/runtime/deferred';
 import type { Dispatched } from './dispatch-message.js';
 
-/** So long after it came a code has the device to itself. Longer, and one that is stuck would hold up the lists. */
+/**
+ * So long after it came, and after each step that it goes on, a code has the device to itself: a step is a few round trips to Redis, which
+ * may be far away. Longer, and one that is stuck would hold up the lists.
+ */
 const FIRST_MS = 1_000;
 /** Of a network that is near: what lists do until its answer comes before that. One that is far away is not waited for. */
 const NEAR_MS = 20;
@@ -28,8 +31,8 @@ export class CodesFirst {
     private readonly onEnd: () => void,
   ) {}
 
-  /** One is to be loaded. */
-  begin(): void {
+  /** One is to be loaded, or has gone on a step. */
+  goOn(): void {
     this.firstUntilMs = this.clock.monotonicMs() + FIRST_MS;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.giveUp(), FIRST_MS).unref();
@@ -41,6 +44,7 @@ export class CodesFirst {
 
   /** Its message is started. */
   follow(writing: Extract<Dispatched, { kind: 'started' }>['writing']): void {
+    this.goOn();
     this.inFlight++;
     void writing
       .then((written) => written && Promise.race([written.settled, delay(NEAR_MS, undefined, { ref: false })]))

@@ -220,8 +220,8 @@ export class DeviceScheduler {
       ...{ address: ownership.address, memory, monotonicMs: clock.monotonicMs, nowMs: clock.nowMs },
       load: (messageId, options) => loadSend(loading, messageId, options),
       note: (messageId) => loading.takeIns.note(parseMessageId(messageId)!.tag),
-      onOtp: () => this.codes.begin(),
-      onLoaded: (send) => this.settle(send),
+      onOtp: () => this.codes.goOn(),
+      onLoaded: (send) => this.goOn(send),
       onFinished: (send) => {
         const { messageId, record } = send;
         this.failures.end(send);
@@ -262,7 +262,7 @@ export class DeviceScheduler {
       ...{ sends, hold, firstContacts, failures },
       currentSession: () => this.session,
       currentPace: () => this.pace,
-      onPrepared: (send) => this.settle(send),
+      onPrepared: (send) => this.goOn(send),
       ...this.deps,
     });
   }
@@ -280,6 +280,12 @@ export class DeviceScheduler {
       onRoom: () => this.wakeUp.ring(),
       onFailed: (thrown) => this.deps.onFailed(toError(thrown)),
     });
+  }
+
+  /** It is loaded, or has more that is ready. */
+  private goOn(send?: SendProgress): void {
+    if (send?.record.priority === 'otp' && send.wantsToGo) this.codes.goOn();
+    this.settle(send);
   }
 
   private settle(send?: SendProgress): void {
