@@ -28,7 +28,6 @@ const OF_ONE_SERVER = [
   'live.test',
   'webhooks/test/deliveries',
   'parked-cost',
-  'parked-outage',
   'fences.test',
   'unknown-version',
   'silent.test',
