@@ -137,6 +137,17 @@ describe('users of the console, and what they did', () => {
       expect((await admin.get(`/audit?before=${before}`)).status, before).to.equal(400);
   });
 
+  it('shows what was done in its own workspace and to the installation, and nothing of another workspace', async () => {
+    const { store } = stage.dashboard;
+    const who = { user: 'wendy', target: 'x' };
+    await recordAudit(store, { ...who, action: 'token.created', workspace: 'main' });
+    await recordAudit(store, { ...who, action: 'token.revoked', workspace: 'shop' });
+    await recordAudit(store, { ...who, action: 'message.cancelled', workspace: 'shop' }, 'a-program');
+    await recordAudit(store, { ...who, action: 'user.created', workspace: 'shop' });
+    const { entries } = (await admin.get('/audit?user=wendy')).body;
+    expect(entries.map(({ action }: { action: string }) => action)).to.deep.equal(['user.created', 'token.created']);
+  });
+
   it('shows nothing that is older than 90 days', async () => {
     const { store } = stage.dashboard;
     const oldMs = Date.now() - 91 * 86_400_000;
