@@ -4,6 +4,7 @@ import { onConnection, type Store } from '@gateway/store/core/store';
 import { addOwnershipMetrics } from './ownership-metrics.js';
 import { SessionKeeper } from './session-keeper.js';
 import { takeName } from './take-name.js';
+import { watchMaster } from './watch-master.js';
 
 /** Those on a node that is away end by themselves. */
 const SESSIONS_END_MS = 3_000;
@@ -23,10 +24,12 @@ export function joinFleet(
   return host.share('fleet', async () => {
     const { processId, lifecycle, clients } = host;
     const instance = await takeName(host, store, config);
+    const standing = watchMaster(host, store, config);
     const keeper = new SessionKeeper({
       ...{ store, clock: systemClock, logger: lifecycle.logger, owner: processId, ttlMs: config.SESSION_TTL_MS },
       renewals: onConnection(store, clients.sessions),
       metrics: addOwnershipMetrics(host.registry),
+      ...(standing && { standing }),
       ...(instance && { noteSession: instance.noteSession }),
     });
     keeper.start();

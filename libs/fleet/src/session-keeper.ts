@@ -15,6 +15,7 @@ import {
   type Session,
 } from '@gateway/store/fleet/ownership';
 import type { OwnershipMetrics } from './ownership-metrics.js';
+import type { Standing } from './standing.js';
 
 /** A device in our hands. It is lost once, and never regained: a later ownership has another epoch. */
 export interface HeldDevice extends Ownership {
@@ -54,6 +55,8 @@ export interface SessionKeeperDeps {
   /** How long devices stay with a process that has fallen silent. */
   ttlMs: number;
   metrics?: OwnershipMetrics;
+  /** While the master is in doubt nothing is taken, and renewals do not count. Default: it never is. */
+  standing?: Pick<Standing, 'ask' | 'assert'>;
   /** Awaited before a session begins; see `takeInstance`. */
   noteSession?: (session: Session) => Promise<void>;
 }
@@ -61,7 +64,8 @@ export interface SessionKeeperDeps {
 /**
  * The life of one process, as Redis knows it and as the process does itself: a session in each shard in which it has
  * devices. All are renewed on one beat; a device that is owned costs nothing more. The process fences itself when its
- * renewals are late: one that was frozen and wakes up finds its deadlines passed before it can write a stanza.
+ * renewals are late: one that was frozen and wakes up finds its deadlines passed before it can write a stanza. So does one that is cut
+ * off together with its master: what that takes does not count.
  */
 export class SessionKeeper {
   /** By shard, also those that are being opened. */
@@ -86,6 +90,7 @@ export class SessionKeeper {
   /**
    * `undefined` when another process owns it, or another role of this one, or claims it right now. A claim whose answer was
    * lost is made good by the next one.
+   * @throws MasterInDoubtError
    */
   async acquire(address: DeviceAddress): Promise<HeldDevice | undefined> {
     const device = nameOfDevice(address);
@@ -99,6 +104,8 @@ export class SessionKeeper {
   }
 
   private async claim(address: DeviceAddress): Promise<HeldDevice | undefined> {
+    // The sessions of those who renew them elsewhere end here, and ours go on.
+    await this.deps.standing?.assert();
     const session = await this.sessionOf(shardOf(address));
     const ownership = await claimDevice(this.deps.store, address, session.id);
     if (ownership === 'noSession') this.lose(session, 'gone');
@@ -142,7 +149,7 @@ export class SessionKeeper {
     throw new FencedError({ step: 'deadline passed' });
   }
 
-  /** For what is taken in a shard that is no device. */
+  /** For what is taken in a shard that is no device. @throws MasterInDoubtError */
   openIn(shard: number): Promise<OpenSession> {
     return this.sessionOf(shard);
   }
@@ -158,8 +165,9 @@ export class SessionKeeper {
   }
 
   private async open(shard: number): Promise<LiveSession> {
-    const { store, clock, owner, ttlMs, noteSession = async () => {} } = this.deps;
-    const askedAtMs = clock.monotonicMs();
+    const { store, clock, owner, ttlMs, standing, noteSession = async () => {} } = this.deps;
+    const stoodAtMs = await standing?.assert();
+    const askedAtMs = stoodAtMs ?? clock.monotonicMs();
     const id = `${owner}.${++this.opened}`;
     await noteSession({ shard, id });
     await openSession(store, { shard, id }, ttlMs);
@@ -181,14 +189,18 @@ export class SessionKeeper {
 
   /** A renewal that hangs while Redis is away does not keep us from noticing the deadline: checks go by the clock. */
   private async renew(sessions: readonly LiveSession[], askedAtMs: number): Promise<void> {
-    const { store, renewals = store, logger, ttlMs } = this.deps;
+    const { store, renewals = store, standing, logger, ttlMs } = this.deps;
     const alive = await renewSessions(renewals, sessions, ttlMs).catch(() => []);
     for (const [index, session] of sessions.entries()) {
-      if (alive[index]) session.validUntilMs = askedAtMs + ttlMs;
       if (alive[index] !== false) continue;
       logger.warn('session ended', { shard: session.shard, devices: session.kept.size });
       this.lose(session, 'gone');
     }
+    const renewed = sessions.filter((_, index) => alive[index]);
+    // Asked when it has taken them: the next master has them then, and ends none before we do.
+    if (renewed.length === 0 || (await standing?.ask()) === false) return;
+    // The answer to the beat before may come later.
+    for (const session of renewed) session.validUntilMs = Math.max(session.validUntilMs, askedAtMs + ttlMs);
   }
 
   private giveBack(ownership: Ownership): Promise<void> {

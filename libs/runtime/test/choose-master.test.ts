@@ -1,4 +1,9 @@
-import { chooseMaster, type NamedMaster, type SentinelAnswer } from '@gateway/runtime/redis/sentinels/choose-master';
+import {
+  chooseMaster,
+  isNamedByMost,
+  type NamedMaster,
+  type SentinelAnswer,
+} from '@gateway/runtime/redis/sentinels/choose-master';
 import { expect } from 'chai';
 
 const named = (host: string, epoch: number) => ({ host, port: 6379, epoch });
@@ -56,5 +61,30 @@ describe('the master that Sentinels name', () => {
     const alone = { ...OLD, id: 'a', sentinels: 1 };
     expect(chooseMaster([alone], { left: OLD, seen: { epoch: 0, sentinels: 3 } })).to.equal(undefined);
     expect(chooseMaster([alone], { left: OLD, seen: { epoch: 0, sentinels: 1 } })).to.include(OLD);
+  });
+});
+
+describe('a master that most Sentinels name', () => {
+  const answers = (all: NamedMaster[], sentinels = 3): SentinelAnswer[] =>
+    all.map((answer, i) => ({ ...answer, id: `s${i}`, sentinels }));
+  const isNamed = (all: SentinelAnswer[], seen = 0) => isNamedByMost(all, OLD, { epoch: 0, sentinels: seen });
+
+  it('is named by more than half of them all, also of those that say nothing', () => {
+    expect(isNamed(answers([]))).to.equal(false);
+    expect(isNamed(answers([OLD]))).to.equal(false);
+    expect(isNamed(answers([OLD, OLD]))).to.equal(true);
+    expect(isNamed(answers([OLD, OLD], 4)), 'half of them').to.equal(false);
+    expect(isNamed(answers([OLD], 1))).to.equal(true);
+    expect(isNamed(answers([OLD], 1), 3), 'there were more').to.equal(false);
+  });
+
+  it('is named by each once, by however many addresses that is known', () => {
+    const [one] = answers([OLD]) as [SentinelAnswer];
+    expect(isNamed([one, one, one])).to.equal(false);
+  });
+
+  it('is no other than that of the newest failover', () => {
+    expect(isNamed(answers([OLD, OLD, NEXT]))).to.equal(false);
+    expect(isNamed(answers([OLD, OLD, named('other', 0)])), 'one knows less').to.equal(true);
   });
 });

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
-import { electionHeardAtMs } from '@gateway/runtime/redis/sentinels/sentinel-connector';
+import { electionHeardAtMs, isNamedByMostSentinels } from '@gateway/runtime/redis/sentinels/sentinel-connector';
 import { testRedisUrl } from '@gateway/testkit/config';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
@@ -163,6 +163,31 @@ describe('a client of a master that a Sentinel names', () => {
     failOver();
     masters[0].cut();
     await eventually(() => isAt(masters[1]), WITHIN);
+  });
+
+  it('knows whether most Sentinels name its master, and takes it for a no when they do not say so in a second', async () => {
+    const others = await Promise.all([0, 1].map(() => startToldSentinel({ ...sentinel.master })));
+    const hung: Server[] = [];
+    sentinel.others = others.map(({ port }) => port);
+    try {
+      await connect();
+      expect(await isNamedByMostSentinels(clients.commands)).to.equal(true);
+      others[0]!.close();
+      expect(await isNamedByMostSentinels(clients.commands), 'two of three').to.equal(true);
+      others[1]!.master = { port: portOf(masters[1]), epoch: 2 };
+      expect(await isNamedByMostSentinels(clients.commands), 'one knows the next one').to.equal(false);
+      others[1]!.close();
+      expect(await isNamedByMostSentinels(clients.commands), 'one of three').to.equal(false);
+      for (const { port } of others) {
+        hung.push(createServer().listen(port, '127.0.0.1'));
+        await once(hung.at(-1)!, 'listening');
+      }
+      const askedAtMs = performance.now();
+      expect(await isNamedByMostSentinels(clients.commands), 'the others hang').to.equal(false);
+      expect(performance.now() - askedAtMs).to.be.below(1_900);
+    } finally {
+      for (const each of [...others, ...hung]) each.close();
+    }
   });
 
   it('listens to none when it was closed while it connected', async () => {

@@ -2,6 +2,7 @@ import type { DesiredState } from '@gateway/contracts/devices/device-state';
 import { type DeviceAddress, deviceOfName, nameOfDevice } from '@gateway/contracts/ids';
 import type { HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { ShardWatch } from '@gateway/fleet/shard-watch';
+import { MasterInDoubtError } from '@gateway/fleet/standing';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { contain } from '@gateway/runtime/process/contain';
@@ -107,6 +108,8 @@ export class ConnectionController {
         await this.lookOnce(name, address);
       } while (this.lookAgain.has(name) && !this.stopped);
     } catch (thrown) {
+      // Each tick looks again at each that needs something.
+      if (thrown instanceof MasterInDoubtError) return;
       this.deps.logger.warn('look at a device failed', { ...address, error: toError(thrown) });
     } finally {
       this.looks.delete(name);

@@ -1,3 +1,4 @@
+import { MasterInDoubtError } from '@gateway/fleet/standing';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
@@ -262,6 +263,21 @@ describe('the connection controller', () => {
     await space.clients.commands.del(device.keys.openSends);
     await device.becomes('linked');
     expect(await account()).to.equal(device.number);
+  });
+
+  it('waits with a link while the master of Redis may have been replaced', async () => {
+    let tries = 0;
+    await start({
+      wrap: (keeper) => ({
+        release: (ownership) => keeper.release(ownership),
+        async acquire(address) {
+          if (++tries < 3) throw new MasterInDoubtError();
+          return keeper.acquire(address);
+        },
+      }),
+    });
+    await device.link();
+    expect(tries).to.be.at.least(3);
   });
 
   it('gives an attempt that failed by surprise another try on the next tick, not at once', async () => {

@@ -1,5 +1,6 @@
 import { webhookPolicy } from '@gateway/egress/webhook-policy';
 import { takeName } from '@gateway/fleet/take-name';
+import { watchMaster } from '@gateway/fleet/watch-master';
 import { inTime, systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { awaitSchema, createStore } from '@gateway/store/core/store';
@@ -33,6 +34,8 @@ export async function runEvents(
   });
   await awaitSchema(store, lifecycle);
   host.noteSettings(config);
+  // It owns no device, and posts nothing that replicas have not: only its readiness says so.
+  watchMaster(host, store, config);
   const metrics = addEventsMetrics(registry);
   const relay = await Relay.start({ store, bells: clients.subscriber, logger, metrics });
   lifecycle.add('relay', () => relay.stop());

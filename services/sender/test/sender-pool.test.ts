@@ -4,6 +4,8 @@ import { promisify } from 'node:util';
 import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
 import { deviceKeys, memberKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { Standing } from '@gateway/fleet/standing';
+import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
@@ -12,6 +14,7 @@ import { setPace } from '@gateway/store/devices/devices';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
+import { silentLogger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 import { PoolStage } from './support/pool-stage.js';
 
@@ -55,6 +58,24 @@ describe('the devices of several senders', () => {
     const cameAt = await eventually(async () => (await beatOf(second)) || false);
     await eventually(async () => (await beatOf(first)) > cameAt);
   }
+
+  it('are claimed once the master of Redis is known to stand, and until then no line tells of each that is tried', async () => {
+    let [stands, questions] = [false, 0];
+    const lines: string[] = [];
+    const logger = { ...silentLogger, warn: (line: string) => void lines.push(line) };
+    const masterStands = async () => {
+      questions++;
+      return stands;
+    };
+    const standing = new Standing({ masterStands, clock: systemClock, logger, freshMs: 1 });
+    const { pool } = stage.addSender('a', { standing, logger });
+    await eventually(() => questions > 3);
+    expect(() => pool.assertReady()).to.throw();
+    expect(lines).to.have.length(1);
+    stands = true;
+    await stage.become([DEVICES.length]);
+    expect(lines).to.have.length(1);
+  });
 
   it('are claimed by those that are there, equally many by each, with one login for each', async () => {
     stage.addSender('a');

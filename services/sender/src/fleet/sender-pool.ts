@@ -7,6 +7,7 @@ import { LinkedDevices } from '@gateway/fleet/linked-devices';
 import { Room } from '@gateway/fleet/make-room';
 import { ShardWatch } from '@gateway/fleet/shard-watch';
 import { StableMembership } from '@gateway/fleet/stable-membership';
+import { MasterInDoubtError } from '@gateway/fleet/standing';
 import { inTime } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import { collectGarbage } from '@gateway/runtime/process/collect-garbage';
@@ -288,6 +289,8 @@ export class SenderPool {
   }
 
   private readonly logFailure = (thrown: unknown): void => {
+    // Each tick tries each device again.
+    if (thrown instanceof MasterInDoubtError) return;
     this.deps.logger.warn('tick failed', { error: toError(thrown) });
   };
 }

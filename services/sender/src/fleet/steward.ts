@@ -1,6 +1,7 @@
 import type { SendJob } from '@gateway/contracts/jobs';
 import { SHARDS } from '@gateway/contracts/shards';
 import type { OpenSession, SessionKeeper } from '@gateway/fleet/session-keeper';
+import { MasterInDoubtError } from '@gateway/fleet/standing';
 import type { Producer } from '@gateway/queue/producer';
 import { type Clock, inTime, sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
@@ -121,6 +122,7 @@ export class Steward {
 
   /** While Redis is away all shards fail alike. */
   private warn(error: Error): void {
+    if (error instanceof MasterInDoubtError) return;
     const nowMs = this.deps.clock.monotonicMs();
     if (nowMs - this.warnedAtMs < TICK_MS) return;
     this.warnedAtMs = nowMs;

@@ -1,7 +1,9 @@
 import { defaultPace } from '@gateway/contracts/devices/pace';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
+import type { Standing } from '@gateway/fleet/standing';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
+import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { SenderPool } from '@gateway/sender/fleet/sender-pool';
 import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
@@ -15,7 +17,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { logInOnScript, type SessionScript } from '@gateway/testkit/scripted-session';
-import { silentLogger as logger } from '@gateway/testkit/silent-logger';
+import { silentLogger } from '@gateway/testkit/silent-logger';
 import PQueue from 'p-queue';
 
 const ACCOUNT = { jid: '491700000031@s.whatsapp.net', phone: '491700000031', name: 'Shop' };
@@ -101,10 +103,17 @@ export class PoolStage {
     await giveDeviceBack(store, ownership);
   }
 
-  addSender(id: string): { pool: SenderPool; stop(): Promise<void> } {
+  /** @param options.standing of its master. */
+  addSender(
+    id: string,
+    { standing, logger = silentLogger }: { standing?: Standing; logger?: Logger } = {},
+  ): { pool: SenderPool; stop(): Promise<void> } {
     const { store } = this.space;
     const [clock, doorbells] = [this.#clock, this.doorbells];
-    const keeper = new SessionKeeper({ store, clock, logger, owner: id, ttlMs: 24 * 3_600_000 });
+    const keeper = new SessionKeeper({
+      ...{ store, clock, logger, owner: id, ttlMs: 24 * 3_600_000 },
+      ...(standing && { standing }),
+    });
     const logIn = logInOnScript(this.script, ACCOUNT);
     const pool = new SenderPool({
       ...{ store, keeper, clock, logger, doorbells, ...(this.endMs && { endMs: this.endMs }) },

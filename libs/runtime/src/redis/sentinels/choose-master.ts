@@ -44,6 +44,18 @@ export function chooseMaster(
   return votesOf(chosen) > Math.max(seen.sentinels, countSentinels(distinct)) / 2 ? chosen : undefined;
 }
 
+/**
+ * Whether more than half of all that there are name this one, and none knows of a newer one: whoever is on another side of a network that
+ * is split cannot elect one then.
+ */
+export function isNamedByMost(answers: readonly SentinelAnswer[], master: RedisNode, seen: SeenAnswers): boolean {
+  const distinct = onePerSentinel(answers);
+  const naming = distinct.filter((answer) => isSame(answer, master));
+  const epoch = Math.max(...naming.map((answer) => answer.epoch));
+  const isNewest = distinct.every((answer) => answer.epoch <= epoch);
+  return isNewest && naming.length > Math.max(seen.sentinels, countSentinels(distinct)) / 2;
+}
+
 /** By what they say of each other. */
 export function countSentinels(answers: readonly SentinelAnswer[]): number {
   return Math.max(onePerSentinel(answers).length, ...answers.map(({ sentinels }) => sentinels));

@@ -6,6 +6,7 @@ import type { RedisNode } from '../redis-address.js';
 import {
   chooseMaster,
   countSentinels,
+  isNamedByMost,
   isSame,
   type NamedMaster,
   type SeenAnswers,
@@ -19,6 +20,8 @@ const ELECTING = '+try-failover';
 const IS_ELECTING = /\bfailover_in_progress\b/;
 /** One has joined, or has another address; or those that have gone are forgotten. */
 const OTHERS_CHANGED = ['+sentinel', '+sentinel-address-switch', '+reset-master'];
+/** Of a question whether the master is the one that most name: those that are cut off never answer. */
+const NAMED_MS = 1_000;
 /** After the first answer: one that hangs together with its machine is silent, and must not hold up a failover. */
 const OTHERS_MS = 500;
 /** Questions are rare: whenever a client connects. */
@@ -86,6 +89,13 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       for (const answer of answers) this.noteElection(answer);
       return { host: found.host, port: found.port };
     }
+  }
+
+  /** Whether most of them, as many as are known, take the server that this leads to for the master. */
+  async isNamedByMost(): Promise<boolean> {
+    const { answers } = await this.askAll();
+    // Where it leads to now: it may have left meanwhile.
+    return this.current !== undefined && isNamedByMost(answers, this.current, this.seen);
   }
 
   /** Called when the master is connected. */
@@ -264,6 +274,16 @@ export function newestMaster(): RedisOptions['Connector'] {
 /** Those that a client knows now; none without Sentinels. */
 export function sentinelsOf(client: Redis): readonly RedisNode[] {
   return (client as unknown as { connector: Partial<Base> }).connector.sentinelIterator?.sentinels ?? [];
+}
+
+/**
+ * Whether more than half of all Sentinels that are known name the server that a client leads to, and say so in a second. Never without
+ * Sentinels.
+ */
+export async function isNamedByMostSentinels(client: Redis): Promise<boolean> {
+  const { connector } = client as unknown as { connector: Partial<NewestMasterConnector> };
+  const isNamed = connector.isNamedByMost?.().catch(() => false);
+  return Promise.race([isNamed ?? false, sleep(NAMED_MS).then(() => false)]);
 }
 
 /** When it last heard that a replica is put in the place of its master, by the monotonic clock; never without Sentinels. */
