@@ -1,3 +1,4 @@
+import { toError } from '@gateway/runtime/errors';
 import { eventually } from '@gateway/testkit/eventually';
 import { askServer } from '@gateway/testkit/redis-servers/ask-server';
 import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
@@ -36,6 +37,19 @@ describe('a master that is cut off with one of its replicas', () => {
     await has(other!, 'meanwhile');
     expect(String(await askServer(other!.url, 'INFO', 'stats'))).to.include('sync_full:0');
     expect(await confirmed(2, 5_000)).to.equal(2);
+  });
+
+  it('is all that clients reach that are cut off with it; who watches reaches the others as well', async () => {
+    const heal = redis.cutOffWithClients(master!);
+    try {
+      await askServer(master!.url, ...SET('aside'));
+      expect(await confirmed(1, 300)).to.equal(0);
+      expect(await askServer(along!.url, 'GET', 'key').catch(toError)).to.be.instanceOf(Error);
+      expect(await askServer(along!.ownUrl, 'GET', 'key')).to.not.equal('aside');
+    } finally {
+      heal();
+    }
+    await Promise.all([has(along!, 'aside'), has(other!, 'aside')]);
   });
 
   it('is not reached by who calls it anew, until it is healed', async () => {

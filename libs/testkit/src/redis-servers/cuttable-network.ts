@@ -14,8 +14,8 @@ interface Link {
 
 /**
  * A network with a proxy before each port of those who live in it: some of them can be cut off from the others, in both directions,
- * while clients still reach all. What is sent across meanwhile arrives once that is healed, as TCP sends it again. Linux only, where
- * all of 127.0.0.0/8 is local.
+ * while clients still reach all, unless they are cut off with them. What is sent across meanwhile arrives once that is healed, as TCP
+ * sends it again. Who watches calls a server at its own address, which is always reached. Linux only, where all of 127.0.0.0/8 is local.
  */
 export class CuttableNetwork {
   private addresses = 0;
@@ -38,7 +38,7 @@ export class CuttableNetwork {
     await once(server, 'listening');
   }
 
-  /** From all others. Returns what heals it. */
+  /** From all others. `LOCALHOST` among them: clients are cut off as well, and reach these alone. Returns what heals it. */
   cutOff(addresses: readonly string[]): () => void {
     const island = {};
     for (const address of addresses) this.islands.set(address, island);
@@ -81,9 +81,10 @@ export class CuttableNetwork {
     for (const socket of [link.near, link.far]) socket?.destroy();
   }
 
-  /** Clients live elsewhere, and reach all. */
+  /** Clients live elsewhere, and reach all but while they are on an island. */
   private isCut({ from, to }: Link): boolean {
-    return from !== LOCALHOST && this.islands.get(from) !== this.islands.get(to.host);
+    const reachesAll = from === LOCALHOST && !this.islands.has(LOCALHOST);
+    return !reachesAll && this.islands.get(from) !== this.islands.get(to.host);
   }
 }
 

@@ -69,8 +69,17 @@ export class RedisProcess {
   }
 
   get url(): string {
+    return this.urlAt(LOCALHOST);
+  }
+
+  /** Where it listens itself: no one is cut off from it there. For those who watch. */
+  get ownUrl(): string {
+    return this.urlAt(this.address);
+  }
+
+  private urlAt(address: string): string {
     const { password } = this.options;
-    return `redis://${password ? `:${password}@` : ''}${LOCALHOST}:${this.port}`;
+    return `redis://${password ? `:${password}@` : ''}${address}:${this.port}`;
   }
 
   /** All that was ever written, in order, if it was started with `KEEPS_ALL_WRITES`. */

@@ -17,6 +17,8 @@ export interface RedisSentinels {
   failOver(): Promise<void>;
   /** Other servers and Sentinels reach this one, and those that go along, no more; clients reach all. Returns what heals it. */
   cutOff(server: RedisProcess, ...along: RedisProcess[]): () => void;
+  /** The same, and clients go along: they reach these alone. */
+  cutOffWithClients(server: RedisProcess, ...along: RedisProcess[]): () => void;
   /** One more Sentinel, on the machine of this server: cut off with it, it goes on naming it. Resolves with a URL that names it first. */
   addBeside(server: RedisProcess): Promise<string>;
   stop(): Promise<void>;
@@ -55,7 +57,7 @@ export async function startRedisSentinels({
   const besides = new Map<RedisProcess, RedisProcess>();
   await eventually(
     async () => {
-      const known = await Promise.all(sentinels.map(({ port }) => askSentinel(port, 'MASTER')));
+      const known = await Promise.all(sentinels.map((sentinel) => askSentinel(sentinel, 'MASTER')));
       return known.every(
         (fields) =>
           fields['num-slaves'] === String(replicas) && fields['num-other-sentinels'] === String(sentinelCount - 1),
@@ -63,9 +65,14 @@ export async function startRedisSentinels({
     },
     { everyMs: 100, what: 'the Sentinels know each other and the replicas' },
   );
+  /** With what is on the same machines. */
+  const addressesOf = (all: readonly RedisProcess[]) => {
+    const there = [...besides].filter(([, server]) => all.includes(server)).map(([neighbour]) => neighbour);
+    return [...all, ...there].map(({ address }) => address);
+  };
   const findMaster = async () => {
-    for (const { port } of sentinels) {
-      const fields = await askSentinel(port, 'MASTER').catch(() => undefined);
+    for (const sentinel of sentinels) {
+      const fields = await askSentinel(sentinel, 'MASTER').catch(() => undefined);
       const found = servers.find((server) => String(server.port) === fields?.port);
       if (found) return found;
     }
@@ -74,22 +81,20 @@ export async function startRedisSentinels({
   return {
     ...{ url, servers, sentinels, findMaster },
     agreeOn: async (master) => {
-      const known = await Promise.all(sentinels.map(({ port }) => askSentinel(port, 'MASTER')));
+      const known = await Promise.all(sentinels.map((sentinel) => askSentinel(sentinel, 'MASTER')));
       return known.every(({ port, flags }) => port === String(master.port) && flags === 'master');
     },
     failOver: async () => {
       const order = () => askServer(sentinels[0]!.url, 'SENTINEL', 'FAILOVER', MASTER);
       await eventually(order, { everyMs: 200 });
     },
-    cutOff: (...servers) => {
-      const there = [...besides].filter(([, server]) => servers.includes(server)).map(([neighbour]) => neighbour);
-      return network.cutOff([...servers, ...there].map(({ address }) => address));
-    },
+    cutOff: (...servers) => network.cutOff(addressesOf(servers)),
+    cutOffWithClients: (...servers) => network.cutOff([LOCALHOST, ...addressesOf(servers)]),
     addBeside: async (server) => {
       const neighbour = await startSentinel(server.port);
       besides.set(neighbour, server);
       await eventually(
-        async () => (await askSentinel(neighbour.port, 'MASTER'))['num-other-sentinels'] === String(sentinelCount),
+        async () => (await askSentinel(neighbour, 'MASTER'))['num-other-sentinels'] === String(sentinelCount),
         { everyMs: 100, what: 'the Sentinel beside the server knows the others' },
       );
       return url.replace('@', `@${LOCALHOST}:${neighbour.port},`);
@@ -114,7 +119,7 @@ function sentinelSettings(masterPort: number, quorum: number): string {
 }
 
 /** What a Sentinel answers to a question about the master. */
-async function askSentinel(port: number, question: string): Promise<Record<string, string>> {
-  const fields = (await askServer(`redis://${LOCALHOST}:${port}`, 'SENTINEL', question, MASTER)) as string[];
+async function askSentinel({ ownUrl }: RedisProcess, question: string): Promise<Record<string, string>> {
+  const fields = (await askServer(ownUrl, 'SENTINEL', question, MASTER)) as string[];
   return Object.fromEntries(fields.flatMap((field, i) => (i % 2 === 0 ? [[field, fields[i + 1]!]] : [])));
 }
