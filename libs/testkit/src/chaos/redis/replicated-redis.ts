@@ -18,7 +18,7 @@ const NODE_TIMEOUT_MS = 1_500;
 const DURABLE = ['--appendfsync', 'always'];
 
 export async function startSentinelRedis(options: Options): Promise<RedisOfRun> {
-  const { servers, url, agreeOn, failOver, cutOff, sentinels, stop } = await startRedisSentinels({
+  const { servers, url, agreeOn, failOver, cutOff, cutOffWithClients, sentinels, stop } = await startRedisSentinels({
     ...options,
     settings: DURABLE,
   });
@@ -28,6 +28,8 @@ export async function startSentinelRedis(options: Options): Promise<RedisOfRun> 
   const blows = {
     failover: () => surely(failOver),
     partition: partition(({ master, replicas }) => cutOff(master, ...replicas.slice(0, along))),
+    // The gateway with it: no one tells it that it is on the side that loses.
+    island: partition(({ master, replicas }) => cutOffWithClients(master, ...replicas.slice(0, along))),
     // A Sentinel on the same machine hangs as well.
     machine: ({ master }: Group, ms: number) => hang([neighbour, master], ms),
   };
