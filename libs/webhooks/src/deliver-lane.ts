@@ -23,7 +23,7 @@ import {
 import { type PostedTold, wasAllTaken } from './post-told.js';
 import { firstPauses, isGivenUp, outcomeIn } from './replay-failures.js';
 import { failuresOf, goOn, goOnWithin, isStuck, type Next, passStuck } from './stuck-claims.js';
-import { type LaneOutcome, pausing, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
+import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
 
 /** Where several requests are made at a time, each place has so many until all are settled. */
 const IN_TURN = 5;
@@ -160,7 +160,7 @@ function grown({ state: { most, claim, ...state }, ...next }: Next): Next {
 /** An endpoint that has another URL or other headers has passed another test: failures before say nothing of it. One that is resumed is as it was. */
 function countedAnew({ webhook }: LaneWork, claim: LaneClaim): LaneClaim {
   if (claim.testedAtMs === webhook.verifiedAtMs) return claim;
-  const { silences: _silences, probes: _probes, ...rest } = claim;
+  const { silences: _silences, probes: _probes, tried: _tried, ...rest } = claim;
   return { ...rest, refusals: 0, testedAtMs: webhook.verifiedAtMs };
 }
 
@@ -168,7 +168,14 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
   const { takenTold } = answered;
   const given = countedAnew(work, before);
   const without = [...(given.without ?? []), ...namesOf(work, takenTold)];
-  const claim = { ...given, ...(without.length > 0 && { without }), failedAs: work.taken.revision };
+  // Where another lane is stuck, this was tried in the place of that: so there is one probe less of what is behind it.
+  const isProbe = failuresOf(given) === 0 && (work.taken.breaker.failures ?? 0) >= MANY_FAILURES;
+  const claim = {
+    ...given,
+    ...(without.length > 0 && { without }),
+    ...(isProbe && { probes: 1 }),
+    failedAs: work.taken.revision,
+  };
   const { notBeforeMs: _, ...rest } = claim;
   const pause = (failures: number) => pausing(answered, firstPauses(work, failures));
   if (wasRefused(answered)) return { ...rest, ...pause(rest.refusals + 1), refusals: rest.refusals + 1 };

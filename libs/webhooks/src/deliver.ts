@@ -8,7 +8,7 @@ import { readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { deliverLane } from './deliver-lane.js';
 import { deliverParked } from './deliver-parked.js';
 import { hasFailed, hasFailedOften, mayProbeEarly, probeEarly } from './stuck-claims.js';
-import { type DeliverDeps, keeperOf, type LaneOutcome, MANY_FAILURES, type Work } from './work.js';
+import { type DeliverDeps, keeperOf, type LaneOutcome, type Work } from './work.js';
 
 /** `more`: again at once. `waiting`: until its time has come. `quiet`: until something happens. */
 export type DeliverOutcome = 'more' | 'waiting' | 'quiet' | 'gone' | 'idle' | 'taken';
@@ -27,14 +27,18 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   if (typeof taken === 'string') return taken;
   const nowMs = deps.clock.nowMs();
   const isEarly = !isOver(taken.breaker.nextAttemptMs, nowMs);
-  if (isEarly && !TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs))) return 'waiting';
+  if (isEarly && !TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs)) && !mayPassEarly(taken, nowMs))
+    return 'waiting';
   const webhook = await readAgainIfChanged(deps, taken);
   if (!webhook) return 'gone';
   // Changed between the two.
   if (webhook.revision !== taken.revision) return 'more';
   const work: Work = { deps, webhook, taken };
-  const probes = TELL_LANES.map((lane) => () => probeEarly(work, lane));
-  if (isEarly) return firstOf(probes, 'waiting');
+  if (isEarly) {
+    const passing = mayPassEarly(taken, nowMs) ? freshLanes(work) : [];
+    const early = passing.map((lane) => () => deliverLane({ ...work, isEarly: true }, lane));
+    return firstOf([...early, ...TELL_LANES.map((lane) => () => probeEarly(work, lane))], 'waiting');
+  }
   const failed = failedLane(work);
   if (failed) return firstOf([() => deliverLane(work, failed)], 'waiting');
   // A failing endpoint gets one request, whatever waits for it.
@@ -76,17 +80,33 @@ function failedLane({ webhook, taken }: Work): Lane | undefined {
   return LANES.find((lane) => hasFailed(taken.lanes[lane]));
 }
 
+/** What has not failed since something was taken, and is not tried while another lane waits in strict order. */
+const freshLanes = ({ webhook, taken }: Work): TellLane[] =>
+  webhook.settings.order === 'strict' ? [] : TELL_LANES.filter((lane) => !hasFailed(taken.lanes[lane]));
+
 /**
- * It may be that only what one lane begins with fails: that is tried until it has failed often enough to be put aside. Then another lane is,
- * unless nothing may pass it.
+ * What a lane begins with has failed often: what another one has to tell waits for no clock but one that the endpoint asked for. It is the
+ * best probe, as it passes nothing; if it fails, too, it waits like all else, so that there is one for each lane.
  */
-function lanesInTurn({ webhook, taken }: Work, failures: number): readonly TellLane[] {
-  if (webhook.settings.order === 'strict') return TELL_LANES;
-  const begun = TELL_LANES.find((lane) => hasFailed(taken.lanes[lane]) && !hasFailedOften(taken.lanes[lane]));
-  if (begun) return [begun, ...TELL_LANES.filter((lane) => lane !== begun)];
-  if (failures < MANY_FAILURES) return TELL_LANES;
-  const first = failures % TELL_LANES.length;
-  return [...TELL_LANES.slice(first), ...TELL_LANES.slice(0, first)];
+function mayPassEarly({ breaker, lanes }: TakenWebhook, nowMs: number): boolean {
+  return (
+    isOver(breaker.askedUntilMs, nowMs) &&
+    TELL_LANES.some((lane) => hasFailedOften(lanes[lane]) && isOver(lanes[lane].claim?.notBeforeMs, nowMs))
+  );
+}
+
+/**
+ * It may be that only what one lane begins with fails: that is tried until it has failed often enough to be put aside. Then others are, first
+ * those that have not failed, unless nothing may pass it; and those that failed often have their turns.
+ */
+function lanesInTurn(work: Work, failures: number): readonly TellLane[] {
+  const { lanes } = work.taken;
+  if (work.webhook.settings.order === 'strict') return TELL_LANES;
+  const stuck = TELL_LANES.filter((lane) => hasFailedOften(lanes[lane]));
+  const begun = TELL_LANES.filter((lane) => hasFailed(lanes[lane]) && !stuck.includes(lane));
+  if (stuck.length === 0) return [...begun, ...freshLanes(work)];
+  const first = failures % stuck.length;
+  return [...freshLanes(work), ...begun, ...stuck.slice(first), ...stuck.slice(0, first)];
 }
 
 /**

@@ -14,12 +14,13 @@ export interface LaneWork extends Work {
   source: TellLane;
 }
 
-export function inLane({ deps, webhook, taken }: Work, lane: TellLane): LaneWork {
+export function inLane(work: Work, lane: TellLane): LaneWork {
+  const { webhook, taken } = work;
   const { replay } = taken;
-  if (lane !== 'replay' || !replay) return { deps, webhook, taken, lane, source: lane };
+  if (lane !== 'replay' || !replay) return { ...work, lane, source: lane };
   const { times } = 'request' in replay ? replay.request : replay;
   const source = 'request' in replay ? replay.request.lane : lane;
-  return { deps, webhook: times ? { ...webhook, times } : webhook, taken, lane, source };
+  return { ...work, webhook: times ? { ...webhook, times } : webhook, lane, source };
 }
 
 /** Where the next request ends; that of a replay at the end of it. */

@@ -14,9 +14,11 @@ const LAST_FAILURE = DISABLED_AFTER_MS / DELAYS_MS.at(-1)!;
 
 const hasOwnClock = ({ lane, taken }: LaneWork): boolean => lane === 'replay' && !taken.breaker.failures;
 
-/** What an answer means for the endpoint. */
-export function outcomeIn(work: LaneWork, answered: Answered): BreakerOutcome {
-  if (!hasOwnClock(work) || !(wasRefused(answered) || wasSilent(answered))) return answered.outcome;
+/** What an answer means for the endpoint: nothing if its time had not come, and it was asked all the same. */
+export function outcomeIn(work: LaneWork, answered: Answered, isEarly = work.isEarly): BreakerOutcome | undefined {
+  const isOfThis = wasRefused(answered) || wasSilent(answered);
+  if (isEarly && isOfThis) return undefined;
+  if (!hasOwnClock(work) || !isOfThis) return answered.outcome;
   return { status: 'active', breaker: { ...work.taken.breaker, failedReplay: true } };
 }
 

@@ -1,7 +1,8 @@
+import { compareCursors } from '@gateway/contracts/events/cursor';
 import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
-import type { LaneClaim, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
+import type { LaneClaim, LaneRange, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Told } from './feed.js';
 import {
@@ -39,12 +40,14 @@ import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefu
 
 /** Without waiting. */
 const EARLY_PROBES = 3;
-/** A probe is looked for in so many requests behind the one that fails. */
+/** A probe is looked for in so many requests behind the one that fails, each of changes that are told together. */
 const PROBE_REQUESTS = 20;
+/** In so many events that are told alone: what is passed is told one by one. */
+const PROBE_EVENTS = 500;
 /** And in so many entries of the log that tell it nothing. */
 const PROBE_ENTRIES = 40_000;
-/** So many events behind it are tried in turn: the next ones may be such, too. */
-const TRIED_IN_TURN = 5;
+/** So many events are passed, by one probe after the other: the next ones may be such, too. */
+const REACH = [0, 2, 8, 26, 80, 242, PROBE_EVENTS - 1];
 
 export const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
 
@@ -75,7 +78,7 @@ export function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
   const state = work.taken.lanes[lane];
   if (!state.claim || !isStuck(work, state.claim) || !mayProbeEarly(state, work.deps.clock.nowMs()))
     return Promise.resolve('quiet');
-  return probe(work, state.claim, { isEarly: true });
+  return probe(work, state.claim, { isEarly: true, isTurn: false });
 }
 
 /** `quiet`: it is to be posted again itself. In turn with a probe, so that neither waits for long when the endpoint is back. */
@@ -85,7 +88,8 @@ export async function passStuck(work: LaneWork, claim: LaneClaim): Promise<LaneO
   if (wasOtherTaken(work)) return claim.failedAs === revision ? park(work, claim) : 'quiet';
   // A failing endpoint gets its early probes before its time has come.
   const isEarly = !breaker.failures && mayProbeEarly(lanes[work.lane], work.deps.clock.nowMs());
-  return (claim.probes ?? 0) < failuresOf(claim) ? probe(work, claim, { isEarly }) : 'quiet';
+  const isTurn = (claim.probes ?? 0) < failuresOf(claim);
+  return isTurn || !claim.probe ? probe(work, claim, { isEarly, isTurn }) : 'quiet';
 }
 
 /** A lane, and what is put aside from it. */
@@ -104,10 +108,10 @@ interface Trial {
 async function probe(
   work: LaneWork,
   claim: LaneClaim,
-  { isEarly = false }: { isEarly?: boolean } = {},
+  { isEarly, isTurn }: { isEarly: boolean; isTurn: boolean },
 ): Promise<LaneOutcome> {
   const { deps, taken, lane } = work;
-  const found = claim.probe ?? (await findProbe(work, claim));
+  const found = claim.probe ?? (await findProbe(work, claim, isTurn && !isEarly));
   if (!found) return 'quiet';
   const state = { ...taken.lanes[lane], claim: { ...claim, probe: found } };
   const nowMs = deps.clock.nowMs();
@@ -152,7 +156,7 @@ async function settleProbe(
             pausing(answered, pauseAfterProbe(work, { failures: failuresOf(claim), isEarly })),
           ),
         };
-  const outcome = isEarly && isRefused ? undefined : outcomeIn(work, answered);
+  const outcome = outcomeIn(work, answered, isEarly || undefined);
   const write = { lane, ...next, nowMs: answered.nowMs };
   if (!(await settleDelivery(deps.store, taken, write, { attempt, outcome }))) return 'taken';
   return isTaken ? 'more' : 'waiting';
@@ -170,10 +174,14 @@ async function proven(work: LaneWork, { claim, probe }: Trial, split: Split): Pr
 }
 
 /** What may have been taken comes again as it was; an event that is told alone always does. */
-function open({ taken, lane }: LaneWork, { claim, isEarly }: Trial) {
-  const probes = isEarly ? (claim.probes ?? 0) + 1 : failuresOf(claim);
-  return { ...taken.lanes[lane], claim: { ...claim, probes } };
+function open({ taken, lane }: LaneWork, { claim, probe, isEarly }: Trial) {
+  const next = (claim.probes ?? 0) + 1;
+  const probes = isEarly ? next : Math.max(next, failuresOf(claim));
+  return { ...taken.lanes[lane], claim: { ...claim, probes, ...('to' in probe && { tried: furthest(claim, probe) }) } };
 }
+
+const furthest = ({ tried }: LaneClaim, { to }: LaneRange): string =>
+  tried !== undefined && compareCursors(tried, to) > 0 ? tried : to;
 
 function unproven(work: LaneWork, trial: Trial): LaneState {
   const { claim, ...state } = open(work, trial);
@@ -228,45 +236,97 @@ function pickFar(keys: readonly string[], number: number): string {
   return keys[Math.floor((((number + 1) * GOLDEN_RATIO) % 1) * keys.length)]!;
 }
 
+/** What comes behind a claim in one request. */
+interface Behind {
+  to: string;
+  type: string;
+  isTogether: boolean;
+  /** Who is left out, and all of them if it is passed. */
+  leftOut: readonly string[];
+  all: readonly string[];
+  isPassable: boolean;
+}
+
 /**
- * The next request in which something is not about those that the failed one is about, or for whom something is put aside. If nothing
- * has come behind it, or that was refused just now, some recipient of the refused one, far from the former.
+ * What was not tried yet: the next request in which something is not about those that the failed one is about, or for whom something is put
+ * aside; then an event of another type, as it may be that all of one type are refused, or one further behind. If nothing has come behind it, or
+ * that was refused just now, some recipient of the refused one, far from the former. @param again what was tried before, if there is nothing else.
  */
-async function findProbe(work: LaneWork, claim: LaneClaim): Promise<Probe | undefined> {
-  const { deps, webhook, taken, lane, source } = work;
-  const refused = keysOf(work, await toldBy(work, claim));
-  const { probes = 0 } = claim;
-  const inside = refused.length > 1 && !isSilent(claim) ? { only: pickFar(refused, probes) } : undefined;
+async function findProbe(work: LaneWork, claim: LaneClaim, again: boolean): Promise<Probe | undefined> {
+  const failed = await toldBy(work, claim);
+  const refused = keysOf(work, failed);
+  const { probes = 0, tried } = claim;
+  // Events that are told alone have the same ids whichever of them are told.
+  const mayDivide = refused.length > 1 && !(isSilent(claim) && isTogether(failed));
+  const inside = mayDivide ? { only: pickFar(refused, probes) } : undefined;
   if (probes > 0 && probes < EARLY_PROBES && inside) return inside;
-  const without = new Set<string>();
-  let left = probes % TRIED_IN_TURN;
-  const isLeftOut = (each: Told) => without.has(deps.feed.keyOf(source, each));
+  const isNew = ({ to }: Behind) => tried === undefined || compareCursors(to, tried) > 0;
+  const isEnough = (each: Behind) => isNew(each) && (probes === 0 || each.isTogether);
+  const behind = await lookBehind(work, { claim, refused, isEnough });
+  const types = new Set(failed.map(({ parks }) => parks.type));
+  for (const each of behind) if (!isNew(each)) types.add(each.type);
+  const passable = behind.filter(({ isPassable }) => isPassable);
+  const fresh = passable.filter(isNew);
+  const isFar = (each: Behind) => passable.indexOf(each) >= REACH[probes % REACH.length]!;
+  const other = probes > 0 ? fresh.find(({ type }) => !types.has(type)) : undefined;
+  const chosen =
+    other ?? fresh.find(isFar) ?? fresh.at(-1) ?? (again ? (passable.find(isFar) ?? passable.at(-1)) : undefined);
+  if (!chosen) return again || probes === 0 ? inside : undefined;
+  const passed = behind.slice(0, behind.indexOf(chosen)).flatMap(({ all }) => all);
+  return { to: chosen.to, without: [...new Set([...passed, ...chosen.leftOut])] };
+}
+
+/** In the order of the log, up to what is enough. Each is seen as if all before it were passed. */
+async function lookBehind(
+  work: LaneWork,
+  { claim, refused, isEnough }: { claim: LaneClaim; refused: readonly string[]; isEnough(each: Behind): boolean },
+): Promise<Behind[]> {
+  const { deps, webhook, taken, lane, source } = work;
   // Not what is told itself: what people wrote may be long.
-  const seen: { key: string; names: string[] }[] = [];
-  let last: Probe | undefined;
+  const behind: Behind[] = [];
+  const passed = new Set(refused);
+  const most = taken.lanes[lane].most ?? WEBHOOK_LIMITS.maxChanges;
   const place = `${placeOf(work, claim.to)}/${webhook.revision}`;
   let { to: after, entries } = deps.posted.passed(place) ?? { to: claim.to, entries: 0 };
-  for (let request = 0; request < PROBE_REQUESTS && entries < PROBE_ENTRIES; request++) {
-    const found = await findNext(work, { after, most: taken.lanes[lane].most ?? WEBHOOK_LIMITS.maxChanges });
+  let [requests, events] = [0, 0];
+  while (requests < PROBE_REQUESTS && events < PROBE_EVENTS && entries < PROBE_ENTRIES) {
+    const found = await findNext(work, { after, most, alone: claim.probes ? PROBE_EVENTS - events : 1 });
     if (typeof found !== 'object') break;
     const { to, told } = found;
     entries += found.entries;
-    if (told.length === 0 && seen.length === 0) deps.posted.notePassed(place, { to, entries });
+    if (told.length === 0 && behind.length === 0) deps.posted.notePassed(place, { to, entries });
     const following = taken.hasParked ? await whatFollows(work, told) : [];
-    const kept = new Set([...refused, ...keysOf(work, following)]);
-    const keys = keysOf(work, told);
-    for (const key of keys) if (kept.has(key)) without.add(key);
-    seen.push(...told.map((each) => ({ key: deps.feed.keyOf(source, each), names: namesOf(work, [each]) })));
+    for (const key of keysOf(work, following)) passed.add(key);
+    const areTogether = isTogether(told);
+    if (told.length === 0 || areTogether) requests++;
+    else events += told.length;
+    for (const part of areTogether ? [told] : byPlace(told)) {
+      const leftOut = part.filter((each) => passed.has(deps.feed.keyOf(source, each)));
+      const each: Behind = {
+        to: areTogether ? to : part[0]!.to,
+        type: part[0]!.parks.type,
+        isTogether: areTogether,
+        ...{ leftOut: namesOf(work, leftOut), all: namesOf(work, part), isPassable: leftOut.length < part.length },
+      };
+      behind.push(each);
+      if (each.isPassable && isEnough(each)) return behind;
+      for (const key of keysOf(work, part)) passed.add(key);
+    }
     after = to;
-    if (told.every(isLeftOut)) continue;
-    const names = seen.flatMap((each) => (without.has(each.key) ? each.names : []));
-    last = { to, without: [...new Set(names)] };
-    if (left-- === 0 || isTogether(told)) break;
-    for (const key of keys) without.add(key);
   }
-  return last ?? inside;
+  return behind;
 }
 
+/** What cannot be told without each other. */
+function byPlace(told: readonly Told[]): Told[][] {
+  const parts: Told[][] = [];
+  for (const each of told) {
+    const last = parts.at(-1);
+    if (last && last[0]!.to === each.to) last.push(each);
+    else parts.push([each]);
+  }
+  return parts;
+}
 /** The claim is put aside, and the lane goes on behind it. What was posted as a probe may have been taken, and comes again as it was. */
 async function park(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
   const { deps, taken, lane } = work;
@@ -299,7 +359,7 @@ export async function goOn(work: LaneWork, claim: LaneClaim): Promise<Next> {
 /** When only a part of it was. */
 export function goOnWithin(work: LaneWork, claim: LaneClaim, part: Part): Next {
   const state = work.taken.lanes[work.lane];
-  const { silences: _silences, probes: _probes, notBeforeMs: _notBeforeMs, ...rest } = claim;
+  const { silences: _silences, probes: _probes, tried: _tried, notBeforeMs: _notBeforeMs, ...rest } = claim;
   if (endsBefore(part)) {
     const claim = { ...rest, refusals: 0 };
     return { state: moveTo(work, { ...state, claim }, part.told.at(-1)!.to), changes: [] };

@@ -69,6 +69,8 @@ export interface Work {
   deps: DeliverDeps;
   webhook: Webhook;
   taken: TakenWebhook;
+  /** Before the time of an endpoint that fails has come. */
+  isEarly?: true;
 }
 
 /** What an endpoint made of a request, and what that means for the next ones. */

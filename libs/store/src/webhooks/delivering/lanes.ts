@@ -36,6 +36,8 @@ export interface LaneClaim extends LaneRange {
   probe?: Probe;
   /** How many of these failed, too. */
   probes?: number;
+  /** Up to here: what comes behind that was not tried yet. */
+  tried?: string;
 }
 
 /** A part of an entry of the log that is passed, from where the one before ends. */
