@@ -22,7 +22,7 @@ import {
 } from './lane-work.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
 import { firstPauses, isGivenUp, outcomeIn } from './replay-failures.js';
-import { failuresOf, goOn, goOnWithin, isStuck, type Next, passStuck } from './stuck-claims.js';
+import { EARLY_SPENT, failuresOf, goOn, goOnWithin, isStuck, type Next, passStuck } from './stuck-claims.js';
 import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
 
 /** Where several requests are made at a time, each place has so many until all are settled. */
@@ -160,7 +160,7 @@ function grown({ state: { most, claim, ...state }, ...next }: Next): Next {
 /** An endpoint that has another URL or other headers has passed another test: failures before say nothing of it. One that is resumed is as it was. */
 function countedAnew({ webhook }: LaneWork, claim: LaneClaim): LaneClaim {
   if (claim.testedAtMs === webhook.verifiedAtMs) return claim;
-  const { silences: _silences, probes: _probes, tried: _tried, ...rest } = claim;
+  const { silences: _silences, probes: _probes, early: _early, tried: _tried, ...rest } = claim;
   return { ...rest, refusals: 0, testedAtMs: webhook.verifiedAtMs };
 }
 
@@ -168,12 +168,12 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
   const { takenTold } = answered;
   const given = countedAnew(work, before);
   const without = [...(given.without ?? []), ...namesOf(work, takenTold)];
-  // Where another lane is stuck, this was tried in the place of that: so there is one probe less of what is behind it.
+  // Where another lane is stuck, this was tried in the place of that.
   const isProbe = failuresOf(given) === 0 && (work.taken.breaker.failures ?? 0) >= MANY_FAILURES;
   const claim = {
     ...given,
     ...(without.length > 0 && { without }),
-    ...(isProbe && { probes: 1 }),
+    ...(isProbe && { early: EARLY_SPENT }),
     failedAs: work.taken.revision,
   };
   const { notBeforeMs: _, ...rest } = claim;

@@ -17,7 +17,7 @@ import {
   readParked,
 } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Told } from './feed.js';
-import { isTogether } from './lane-work.js';
+import { isTogether, pickFar } from './lane-work.js';
 import { requestBytes } from './log/held-texts.js';
 import { wholeOf, withLead } from './parked-wholes.js';
 import {
@@ -65,8 +65,7 @@ async function chooseNext(work: Work, nowMs: number): Promise<ParkedClaim | unde
   const gap = gapOf(work);
   if (taken.lost > 0 && !gap) return { lost: taken.lost, atMs: nowMs };
   await endWaits(work, nowMs);
-  const most = Math.min(taken.parked.most ?? WEBHOOK_LIMITS.maxChanges, WEBHOOK_LIMITS.maxChanges);
-  const [first, ...others] = await readDue(deps.store, taken, { nowMs, most });
+  const [first, ...others] = await findDue(work, nowMs);
   // In turn: where all that is put aside waits for one clock, both may be due each time.
   const isGapNext = gap && isOver(gap.nextAttemptMs, nowMs) && gap.nextAttemptMs <= dueSinceMs(first);
   if (isGapNext) return { lost: gap.lost, atMs: gap.atMs };
@@ -88,6 +87,18 @@ async function chooseNext(work: Work, nowMs: number): Promise<ParkedClaim | unde
     keys.push([key, count]);
   }
   return { keys };
+}
+
+/** After many refusals in a row not the oldest, but one far from the former: what is put aside with them may be such that others are taken. */
+async function findDue({ deps, taken }: Work, nowMs: number): Promise<Parked[]> {
+  const { maxChanges } = WEBHOOK_LIMITS;
+  const most = Math.min(taken.parked.most ?? maxChanges, maxChanges);
+  if (!isMany(taken.parked)) return readDue(deps.store, taken, { nowMs, most });
+  const due = await readDue(deps.store, taken, { nowMs, most: maxChanges });
+  const untried = due.filter(({ clock }) => !clock.failures && !clock.whole);
+  if (untried.length === 0) return due.slice(0, most);
+  const place = untried.indexOf(pickFar(untried, taken.parked.refusals!));
+  return [...untried.slice(place), ...untried.slice(0, place)].slice(0, most);
 }
 
 /** `undefined` also for one that the version before has told meanwhile. */

@@ -172,3 +172,10 @@ export function keysOf({ deps, source }: LaneWork, told: readonly Told[]): strin
 export function parkAll(work: LaneWork, told: readonly Told[]): ParkedChange[] {
   return told.map((each) => ({ what: 'add', key: asideKeyOf(work, each), event: each.parks }));
 }
+
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
+/** The place of each is far from those of the others, however many are picked. */
+export function pickFar<T>(from: readonly T[], number: number): T {
+  return from[Math.floor((((number + 1) * GOLDEN_RATIO) % 1) * from.length)]!;
+}

@@ -21,6 +21,7 @@ import {
   parkAll,
   parkRest,
   partOf,
+  pickFar,
   placeOf,
   postIn,
   toldBy,
@@ -38,8 +39,10 @@ import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefu
  * would have other ids.
  */
 
-/** Without waiting. */
+/** Without waiting: for what is there already, and what comes later. */
 const EARLY_PROBES = 3;
+/** So many less where it was itself tried in the place of another one: in all lanes a day of an outage is a hundred requests. */
+export const EARLY_SPENT = 2;
 /** A probe is looked for in so many requests behind the one that fails, each of changes that are told together. */
 const PROBE_REQUESTS = 20;
 /** In so many events that are told alone: what is passed is told one by one. */
@@ -47,7 +50,7 @@ const PROBE_EVENTS = 500;
 /** And in so many entries of the log that tell it nothing. */
 const PROBE_ENTRIES = 40_000;
 /** So many events are passed, by one probe after the other: the next ones may be such, too. */
-const REACH = [0, 2, 8, 26, 80, 242, PROBE_EVENTS - 1];
+const REACH = [0, 8, 26, 80, 242, PROBE_EVENTS - 1];
 
 export const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
 
@@ -69,7 +72,7 @@ export const isStuck = ({ webhook }: Work, claim: LaneClaim): boolean =>
 export const mayProbeEarly = ({ claim }: LaneState, nowMs: number): boolean =>
   claim !== undefined &&
   isFailing(claim) &&
-  (claim.probes ?? 0) < EARLY_PROBES &&
+  (claim.early ?? 0) < EARLY_PROBES &&
   !claim.probe &&
   isOver(claim.notBeforeMs, nowMs);
 
@@ -176,8 +179,13 @@ async function proven(work: LaneWork, { claim, probe }: Trial, split: Split): Pr
 /** What may have been taken comes again as it was; an event that is told alone always does. */
 function open({ taken, lane }: LaneWork, { claim, probe, isEarly }: Trial) {
   const next = (claim.probes ?? 0) + 1;
-  const probes = isEarly ? next : Math.max(next, failuresOf(claim));
-  return { ...taken.lanes[lane], claim: { ...claim, probes, ...('to' in probe && { tried: furthest(claim, probe) }) } };
+  const counted = isEarly
+    ? { early: (claim.early ?? 0) + 1, probes: next }
+    : { probes: Math.max(next, failuresOf(claim)) };
+  return {
+    ...taken.lanes[lane],
+    claim: { ...claim, ...counted, ...('to' in probe && { tried: furthest(claim, probe) }) },
+  };
 }
 
 const furthest = ({ tried }: LaneClaim, { to }: LaneRange): string =>
@@ -227,13 +235,6 @@ async function parkOthers(
   { failed, passed }: Omit<Split, 'told'>,
 ): Promise<ParkedChange[]> {
   return [...parkAll(work, failed), ...(await keepWhole(work, claim, failed)), ...parkAll(work, passed)];
-}
-
-const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
-
-/** The place of each is far from those of the others, however many are picked. */
-function pickFar(keys: readonly string[], number: number): string {
-  return keys[Math.floor((((number + 1) * GOLDEN_RATIO) % 1) * keys.length)]!;
 }
 
 /** What comes behind a claim in one request. */
@@ -359,7 +360,14 @@ export async function goOn(work: LaneWork, claim: LaneClaim): Promise<Next> {
 /** When only a part of it was. */
 export function goOnWithin(work: LaneWork, claim: LaneClaim, part: Part): Next {
   const state = work.taken.lanes[work.lane];
-  const { silences: _silences, probes: _probes, tried: _tried, notBeforeMs: _notBeforeMs, ...rest } = claim;
+  const {
+    silences: _silences,
+    probes: _probes,
+    early: _early,
+    tried: _tried,
+    notBeforeMs: _notBeforeMs,
+    ...rest
+  } = claim;
   if (endsBefore(part)) {
     const claim = { ...rest, refusals: 0 };
     return { state: moveTo(work, { ...state, claim }, part.told.at(-1)!.to), changes: [] };
