@@ -162,7 +162,9 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   });
   if (!answered) return 'taken';
   if (wasTaken(answered.attempt)) return settle(work, answered, { state: grown(work), changes: done });
-  if (wasRefused(answered) && !parked.some(({ clock }) => clock.whole)) {
+  // An event that is told alone has no halves, which would come again under other ids.
+  const mayDivide = wasRefused(answered) || (wasSilent(answered) && !isTogether(told));
+  if (mayDivide && !parked.some(({ clock }) => clock.whole)) {
     const [only, another] = parked;
     if (only && !another) return settle(work, answered, refusedAlone(work, answered, { only, state, told }));
     return settle(work, answered, { state: { most: Math.floor(parked.length / 2), ...counted(work) } });
