@@ -27,8 +27,8 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   if (typeof taken === 'string') return taken;
   const nowMs = deps.clock.nowMs();
   const isEarly = !isOver(taken.breaker.nextAttemptMs, nowMs);
-  if (isEarly && !TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs)) && !mayPassEarly(taken, nowMs))
-    return 'waiting';
+  const mayTryEarly = mayPassEarly(taken, nowMs) || TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs));
+  if (isEarly && !(isOver(taken.breaker.askedUntilMs, nowMs) && mayTryEarly)) return 'waiting';
   const webhook = await readAgainIfChanged(deps, taken);
   if (!webhook) return 'gone';
   // Changed between the two.
@@ -88,11 +88,8 @@ const freshLanes = ({ webhook, taken }: Work): TellLane[] =>
  * What a lane begins with has failed often: what another one has to tell waits for no clock but one that the endpoint asked for. It is the
  * best probe, as it passes nothing; if it fails, too, it waits like all else, so that there is one for each lane.
  */
-function mayPassEarly({ breaker, lanes }: TakenWebhook, nowMs: number): boolean {
-  return (
-    isOver(breaker.askedUntilMs, nowMs) &&
-    TELL_LANES.some((lane) => hasFailedOften(lanes[lane]) && isOver(lanes[lane].claim?.notBeforeMs, nowMs))
-  );
+function mayPassEarly({ lanes }: TakenWebhook, nowMs: number): boolean {
+  return TELL_LANES.some((lane) => hasFailedOften(lanes[lane]) && isOver(lanes[lane].claim?.notBeforeMs, nowMs));
 }
 
 /**

@@ -14,10 +14,10 @@ const LAST_FAILURE = DISABLED_AFTER_MS / DELAYS_MS.at(-1)!;
 
 const hasOwnClock = ({ lane, taken }: LaneWork): boolean => lane === 'replay' && !taken.breaker.failures;
 
-/** What an answer means for the endpoint: nothing if its time had not come, and it was asked all the same. */
+/** What an answer means for the endpoint: nothing if its time had not come, unless another lane was tried, and it asks all of them to wait. */
 export function outcomeIn(work: LaneWork, answered: Answered, isEarly = work.isEarly): BreakerOutcome | undefined {
   const isOfThis = wasRefused(answered) || wasSilent(answered);
-  if (isEarly && isOfThis) return undefined;
+  if (isEarly && isOfThis) return work.isEarly && answered.retryAfterMs ? answered.outcome : undefined;
   if (!hasOwnClock(work) || !isOfThis) return answered.outcome;
   return { status: 'active', breaker: { ...work.taken.breaker, failedReplay: true } };
 }

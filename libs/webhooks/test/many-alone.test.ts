@@ -141,6 +141,25 @@ describe('an endpoint that refuses what a lane has to tell alone', () => {
       });
     }
   }
+
+  it('gets the time that it asks for (Retry-After) when it is told what another lane has instead', async () => {
+    const run = await create({ types: ['messages.updated', 'otp.sent'], gatherSeconds: 1 });
+    stage.refuses = () => true;
+    const postedMs: number[] = [];
+    stage.asksFor = (event) => (event.type === 'otp.sent' ? 0 : 10 * MINUTE);
+    stage.take = async (event) => {
+      if (event.type !== 'otp.sent' || postedMs.length > 0) postedMs.push(stage.aheadMs);
+    };
+    await record(await accept([personOf(0)], 'otp'), 'acked', 0, 1);
+    await record(await accept([personOf(1)], 'otp'), 'acked', 0, 1);
+    await run();
+    await record(await accept(PEOPLE), 'acked', 0, PEOPLE.length);
+    for (let second = 0; second < 30 * MINUTE && postedMs.length < 2; second += 1) {
+      stage.aheadMs += 1_000;
+      await run();
+    }
+    expect(postedMs[1]! - postedMs[0]!).to.be.at.least(10 * MINUTE * 1_000);
+  });
 });
 
 describe('what is passed when something far behind what is refused is taken', () => {
