@@ -1,18 +1,17 @@
 import { compareCursors } from '@gateway/contracts/events/cursor';
 import { isOver } from '@gateway/contracts/webhooks/breaker';
-import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
+import type { WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Told } from './feed.js';
+import { EARLY_PROBES, findProbe, isSilent } from './find-probe.js';
 import {
   asideKeyOf,
   endsBefore,
-  findNext,
   firstRequest,
   inLane,
   isTogether,
-  keysOf,
   type LaneWork,
   leaveOut,
   moveTo,
@@ -21,11 +20,9 @@ import {
   parkAll,
   parkRest,
   partOf,
-  pickFar,
   placeOf,
   postIn,
   toldBy,
-  whatFollows,
 } from './lane-work.js';
 import { wholeOf, withLead } from './parked-wholes.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
@@ -39,19 +36,8 @@ import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefu
  * would have other ids.
  */
 
-/** Without waiting: for what is there already, and what comes later. */
-const EARLY_PROBES = 3;
 /** So many less where it was itself tried in the place of another one: in all lanes a day of an outage is a hundred requests. */
 export const EARLY_SPENT = 2;
-/** A probe is looked for in so many requests behind the one that fails, each of changes that are told together. */
-const PROBE_REQUESTS = 20;
-/** In so many events that are told alone: what is passed is told one by one. */
-const PROBE_EVENTS = 500;
-/** And in so many entries of the log that tell it nothing. */
-const PROBE_ENTRIES = 40_000;
-/** So many events are passed, by one probe after the other: the next ones may be such, too. */
-const REACH = [0, 8, 26, 80, 242, PROBE_EVENTS - 1];
-
 export const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
 
 export const hasFailed = ({ claim }: LaneState): boolean => claim !== undefined && failuresOf(claim) > 0;
@@ -61,9 +47,6 @@ const isFailing = ({ refusals, silences = 0 }: LaneClaim): boolean =>
 
 /** What comes behind it is tried in its place. */
 export const hasFailedOften = ({ claim }: LaneState): boolean => claim !== undefined && isFailing(claim);
-
-/** It was answered too seldom to say that it is refused. */
-const isSilent = ({ refusals }: LaneClaim): boolean => refusals < MANY_FAILURES;
 
 export const isStuck = ({ webhook }: Work, claim: LaneClaim): boolean =>
   isFailing(claim) && webhook.settings.order !== 'strict';
@@ -114,7 +97,7 @@ async function probe(
   { isEarly, isTurn }: { isEarly: boolean; isTurn: boolean },
 ): Promise<LaneOutcome> {
   const { deps, taken, lane } = work;
-  const found = claim.probe ?? (await findProbe(work, claim, isTurn && !isEarly));
+  const found = claim.probe ?? (await findProbe(work, claim, { isEarly, again: isTurn && !isEarly }));
   if (!found) return 'quiet';
   const state = { ...taken.lanes[lane], claim: { ...claim, probe: found } };
   const nowMs = deps.clock.nowMs();
@@ -237,97 +220,6 @@ async function parkOthers(
   return [...parkAll(work, failed), ...(await keepWhole(work, claim, failed)), ...parkAll(work, passed)];
 }
 
-/** What comes behind a claim in one request. */
-interface Behind {
-  to: string;
-  type: string;
-  isTogether: boolean;
-  /** Who is left out, and all of them if it is passed. */
-  leftOut: readonly string[];
-  all: readonly string[];
-  isPassable: boolean;
-}
-
-/**
- * What was not tried yet: the next request in which something is not about those that the failed one is about, or for whom something is put
- * aside; then an event of another type, as it may be that all of one type are refused, or one further behind. If nothing has come behind it, or
- * that was refused just now, some recipient of the refused one, far from the former. @param again what was tried before, if there is nothing else.
- */
-async function findProbe(work: LaneWork, claim: LaneClaim, again: boolean): Promise<Probe | undefined> {
-  const failed = await toldBy(work, claim);
-  const refused = keysOf(work, failed);
-  const { probes = 0, tried } = claim;
-  // Events that are told alone have the same ids whichever of them are told.
-  const mayDivide = refused.length > 1 && !(isSilent(claim) && isTogether(failed));
-  const inside = mayDivide ? { only: pickFar(refused, probes) } : undefined;
-  if (probes > 0 && probes < EARLY_PROBES && inside) return inside;
-  const isNew = ({ to }: Behind) => tried === undefined || compareCursors(to, tried) > 0;
-  const isEnough = (each: Behind) => isNew(each) && (probes === 0 || each.isTogether);
-  const behind = await lookBehind(work, { claim, refused, isEnough });
-  const types = new Set(failed.map(({ parks }) => parks.type));
-  for (const each of behind) if (!isNew(each)) types.add(each.type);
-  const passable = behind.filter(({ isPassable }) => isPassable);
-  const fresh = passable.filter(isNew);
-  const isFar = (each: Behind) => passable.indexOf(each) >= REACH[probes % REACH.length]!;
-  const other = probes > 0 ? fresh.find(({ type }) => !types.has(type)) : undefined;
-  const chosen =
-    other ?? fresh.find(isFar) ?? fresh.at(-1) ?? (again ? (passable.find(isFar) ?? passable.at(-1)) : undefined);
-  if (!chosen) return again || probes === 0 ? inside : undefined;
-  const passed = behind.slice(0, behind.indexOf(chosen)).flatMap(({ all }) => all);
-  return { to: chosen.to, without: [...new Set([...passed, ...chosen.leftOut])] };
-}
-
-/** In the order of the log, up to what is enough. Each is seen as if all before it were passed. */
-async function lookBehind(
-  work: LaneWork,
-  { claim, refused, isEnough }: { claim: LaneClaim; refused: readonly string[]; isEnough(each: Behind): boolean },
-): Promise<Behind[]> {
-  const { deps, webhook, taken, lane, source } = work;
-  // Not what is told itself: what people wrote may be long.
-  const behind: Behind[] = [];
-  const passed = new Set(refused);
-  const most = taken.lanes[lane].most ?? WEBHOOK_LIMITS.maxChanges;
-  const place = `${placeOf(work, claim.to)}/${webhook.revision}`;
-  let { to: after, entries } = deps.posted.passed(place) ?? { to: claim.to, entries: 0 };
-  let [requests, events] = [0, 0];
-  while (requests < PROBE_REQUESTS && events < PROBE_EVENTS && entries < PROBE_ENTRIES) {
-    const found = await findNext(work, { after, most, alone: claim.probes ? PROBE_EVENTS - events : 1 });
-    if (typeof found !== 'object') break;
-    const { to, told } = found;
-    entries += found.entries;
-    if (told.length === 0 && behind.length === 0) deps.posted.notePassed(place, { to, entries });
-    const following = taken.hasParked ? await whatFollows(work, told) : [];
-    for (const key of keysOf(work, following)) passed.add(key);
-    const areTogether = isTogether(told);
-    if (told.length === 0 || areTogether) requests++;
-    else events += told.length;
-    for (const part of areTogether ? [told] : byPlace(told)) {
-      const leftOut = part.filter((each) => passed.has(deps.feed.keyOf(source, each)));
-      const each: Behind = {
-        to: areTogether ? to : part[0]!.to,
-        type: part[0]!.parks.type,
-        isTogether: areTogether,
-        ...{ leftOut: namesOf(work, leftOut), all: namesOf(work, part), isPassable: leftOut.length < part.length },
-      };
-      behind.push(each);
-      if (each.isPassable && isEnough(each)) return behind;
-      for (const key of keysOf(work, part)) passed.add(key);
-    }
-    after = to;
-  }
-  return behind;
-}
-
-/** What cannot be told without each other. */
-function byPlace(told: readonly Told[]): Told[][] {
-  const parts: Told[][] = [];
-  for (const each of told) {
-    const last = parts.at(-1);
-    if (last && last[0]!.to === each.to) last.push(each);
-    else parts.push([each]);
-  }
-  return parts;
-}
 /** The claim is put aside, and the lane goes on behind it. What was posted as a probe may have been taken, and comes again as it was. */
 async function park(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
   const { deps, taken, lane } = work;

@@ -1,5 +1,6 @@
 import type { ChangeData } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { renewSessionOf } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
@@ -78,6 +79,39 @@ describe('requests to a webhook', () => {
     expect(new Set(told.map(({ id }) => id)).size).to.equal(changes);
     expectOrder(told);
   });
+
+  for (const [how, answer] of [
+    ['answers 503', 503],
+    ['does not answer', 0],
+  ] as const) {
+    it(`are 110 at most in a day in which it ${how}, with something to tell in each lane, and more all the while`, async () => {
+      const tell = await create({ types: ['messages.updated', 'otp.sent'], gatherSeconds: 1 });
+      const sendOtp = async (person: number) => record(await accept([PEOPLE[person]!], 'otp'), 'acked', 0, 1);
+      const list = await accept(PEOPLE.slice(0, 600));
+      await record(list, 'acked', 0, 600);
+      stage.aheadMs += 2_000;
+      await tell();
+      const taken = stage.posted.length;
+      const range = { afterMs: Date.now() - HOUR_MS, beforeMs: Date.now() + HOUR_MS };
+      await replayWebhook(space.store, { workspace: 'main', id: tell.id }, range, Date.now() + stage.aheadMs);
+      stage.refuses = () => answer;
+      await record(list, 'delivered', 0, 600);
+      for (let person = 600; person < 610; person++) await sendOtp(person);
+      const endMs = stage.aheadMs + 24 * HOUR_MS;
+      for (let step = 0; stage.aheadMs < endMs; step++) {
+        if (step % 20 === 0) await sendOtp(700 + step / 20);
+        await tell();
+        stage.aheadMs += 30_000;
+      }
+      expect(stage.posted.length - taken).to.be.within(90, 110);
+      stage.refuses = () => false;
+      stage.aheadMs += HOUR_MS / 2;
+      await tell();
+      await tell();
+      const told = new Set(stage.events.filter(({ type }) => type === 'otp.sent').map(({ data }) => data.to));
+      expect(told.size).to.equal(10 + 24 * 6);
+    });
+  }
 });
 
 /** Of each recipient `sent`, then `delivered`, then `read`. */
