@@ -24,7 +24,9 @@ const PROBE_EVENTS = 500;
 /** And in so many entries of the log that tell it nothing. */
 const PROBE_ENTRIES = 40_000;
 /** So many events are passed, by one probe after the other: the next ones may be such, too. */
-const REACH = [0, 8, 26, 80, 242, PROBE_EVENTS - 1];
+const REACH = [0, 8, 80, 242, PROBE_EVENTS - 1];
+/** Where so many wait the claim has its turns all the same: after an outage what is passed is told one by one. */
+const MANY_BEHIND = 100;
 
 /** It was answered too seldom to say that it is refused. */
 export const isSilent = ({ refusals }: LaneClaim): boolean => refusals < MANY_FAILURES;
@@ -62,6 +64,7 @@ export async function findProbe(
   const isEnough = (each: Behind) => isNew(each) && (probes === 0 || each.isTogether);
   const news = isEarly ? await findNews(work, claim) : undefined;
   const behind = isEarly && !news ? [] : await lookBehind(work, { claim, refused, isEnough });
+  if (!isEarly && !again && behind.length >= MANY_BEHIND) return undefined;
   const types = new Set(failed.map(({ parks }) => parks.type));
   for (const each of behind) if (!isNew(each)) types.add(each.type);
   const passable = behind.filter(({ isPassable }) => isPassable);
