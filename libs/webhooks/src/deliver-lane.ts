@@ -160,7 +160,7 @@ function grown({ state: { most, claim, ...state }, ...next }: Next): Next {
 /** An endpoint that has another URL or other headers has passed another test: failures before say nothing of it. One that is resumed is as it was. */
 function countedAnew({ webhook }: LaneWork, claim: LaneClaim): LaneClaim {
   if (claim.testedAtMs === webhook.verifiedAtMs) return claim;
-  const { silences: _silences, probes: _probes, early: _early, tried: _tried, ...rest } = claim;
+  const { silences: _silences, probes: _probes, sinceTurn: _sinceTurn, early: _early, tried: _tried, ...rest } = claim;
   return { ...rest, refusals: 0, testedAtMs: webhook.verifiedAtMs };
 }
 
@@ -176,7 +176,7 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
     ...(isProbe && { early: EARLY_SPENT }),
     failedAs: work.taken.revision,
   };
-  const { notBeforeMs: _, ...rest } = claim;
+  const { notBeforeMs: _, sinceTurn: _sinceTurn, ...rest } = claim;
   const pause = (failures: number) => pausing(answered, firstPauses(work, failures));
   if (wasRefused(answered)) return { ...rest, ...pause(rest.refusals + 1), refusals: rest.refusals + 1 };
   if (!wasSilent(answered)) return claim;

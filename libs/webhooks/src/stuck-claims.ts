@@ -74,8 +74,11 @@ export async function passStuck(work: LaneWork, claim: LaneClaim): Promise<LaneO
   if (wasOtherTaken(work)) return claim.failedAs === revision ? park(work, claim) : 'quiet';
   // A failing endpoint gets its early probes before its time has come.
   const isEarly = !breaker.failures && mayProbeEarly(lanes[work.lane], work.deps.clock.nowMs());
-  const isTurn = (claim.probes ?? 0) < failuresOf(claim);
-  return isTurn || !claim.probe ? probe(work, claim, { isEarly, isTurn }) : 'quiet';
+  const { sinceTurn = 0 } = claim;
+  const isTurn = sinceTurn === 0;
+  // It may be what would be taken: so it has its turn as soon as the time of the endpoint has come, and then after two probes at most.
+  const mayGoOn = sinceTurn < 2 && failuresOf(claim) > MANY_FAILURES;
+  return isTurn || (mayGoOn && !claim.probe) ? probe(work, claim, { isEarly, isTurn }) : 'quiet';
 }
 
 /** A lane, and what is put aside from it. */
@@ -161,10 +164,8 @@ async function proven(work: LaneWork, { claim, probe }: Trial, split: Split): Pr
 
 /** What may have been taken comes again as it was; an event that is told alone always does. */
 function open({ taken, lane }: LaneWork, { claim, probe, isEarly }: Trial) {
-  const next = (claim.probes ?? 0) + 1;
-  const counted = isEarly
-    ? { early: (claim.early ?? 0) + 1, probes: next }
-    : { probes: Math.max(next, failuresOf(claim)) };
+  const { probes = 0, early = 0, sinceTurn = 0 } = claim;
+  const counted = { probes: probes + 1, sinceTurn: sinceTurn + 1, ...(isEarly && { early: early + 1 }) };
   return {
     ...taken.lanes[lane],
     claim: { ...claim, ...counted, ...('to' in probe && { tried: furthest(claim, probe) }) },
@@ -255,6 +256,7 @@ export function goOnWithin(work: LaneWork, claim: LaneClaim, part: Part): Next {
   const {
     silences: _silences,
     probes: _probes,
+    sinceTurn: _sinceTurn,
     early: _early,
     tried: _tried,
     notBeforeMs: _notBeforeMs,

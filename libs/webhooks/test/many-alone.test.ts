@@ -61,6 +61,24 @@ describe('an endpoint that refuses some events that are told alone, one after th
     expect(parked, 'all that it refuses, and nothing else').to.have.length(refused.size);
   };
 
+  it('is told within 90 s of the first one, which it takes again after an outage, while it refuses all that comes behind it', async () => {
+    const run = await create({ types: ['otp.sent', 'message.sent'] });
+    const first = personOf(people);
+    let toldMs = Number.POSITIVE_INFINITY;
+    stage.refuses = ({ data }) => {
+      if (stage.aheadMs < 30_000 || data.to !== first) return true;
+      toldMs = stage.aheadMs;
+      return false;
+    };
+    await send('otp');
+    for (let second = 0; second < 3 * MINUTE; second += STEP_S) {
+      if (second > 0 && second % MINUTE === 0) await send('text', true);
+      await run();
+      stage.aheadMs += STEP_S * 1_000;
+    }
+    expect(toldMs / 1_000).to.be.at.most(LATEST_S);
+  });
+
   for (const [how, answer] of [
     ['with 422', true],
     ['with a reset connection', 0],

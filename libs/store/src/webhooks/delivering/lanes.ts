@@ -36,6 +36,8 @@ export interface LaneClaim extends LaneRange {
   probe?: Probe;
   /** How many of these failed, too. */
   probes?: number;
+  /** How many since it was posted itself. */
+  sinceTurn?: number;
   /** How many before their time had come. */
   early?: number;
   /** Up to here: what comes behind that was not tried yet. */
