@@ -74,10 +74,11 @@ export async function passStuck(work: LaneWork, claim: LaneClaim): Promise<LaneO
   if (wasOtherTaken(work)) return claim.failedAs === revision ? park(work, claim) : 'quiet';
   // A failing endpoint gets its early probes before its time has come.
   const isEarly = !breaker.failures && mayProbeEarly(lanes[work.lane], work.deps.clock.nowMs());
-  const { sinceTurn = 0 } = claim;
-  const isTurn = sinceTurn === 0;
+  const { probes = 0, sinceTurn = 0 } = claim;
   // It may be what would be taken: so it has its turn as soon as the time of the endpoint has come, and then after two probes at most.
-  const mayGoOn = sinceTurn < 2 && failuresOf(claim) > MANY_FAILURES;
+  const isFirst = failuresOf(claim) === MANY_FAILURES;
+  const isTurn = probes < failuresOf(claim) && !(isFirst && sinceTurn > 0);
+  const mayGoOn = !isFirst && sinceTurn < 2;
   return isTurn || (mayGoOn && !claim.probe) ? probe(work, claim, { isEarly, isTurn }) : 'quiet';
 }
 
@@ -165,10 +166,12 @@ async function proven(work: LaneWork, { claim, probe }: Trial, split: Split): Pr
 /** What may have been taken comes again as it was; an event that is told alone always does. */
 function open({ taken, lane }: LaneWork, { claim, probe, isEarly }: Trial) {
   const { probes = 0, early = 0, sinceTurn = 0 } = claim;
-  const counted = { probes: probes + 1, sinceTurn: sinceTurn + 1, ...(isEarly && { early: early + 1 }) };
+  const counted = isEarly
+    ? { early: early + 1, probes: probes + 1 }
+    : { probes: Math.max(probes + 1, failuresOf(claim)) };
   return {
     ...taken.lanes[lane],
-    claim: { ...claim, ...counted, ...('to' in probe && { tried: furthest(claim, probe) }) },
+    claim: { ...claim, ...counted, sinceTurn: sinceTurn + 1, ...('to' in probe && { tried: furthest(claim, probe) }) },
   };
 }
 
