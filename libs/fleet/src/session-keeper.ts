@@ -15,7 +15,7 @@ import {
   type Session,
 } from '@gateway/store/fleet/ownership';
 import type { OwnershipMetrics } from './ownership-metrics.js';
-import type { Standing } from './standing.js';
+import { MasterInDoubtError, type Standing } from './standing.js';
 
 /** A device in our hands. It is lost once, and never regained: a later ownership has another epoch. */
 export interface HeldDevice extends Ownership {
@@ -168,6 +168,8 @@ export class SessionKeeper {
     const { store, clock, owner, ttlMs, standing, noteSession = async () => {} } = this.deps;
     const stoodAtMs = await standing?.assert();
     const askedAtMs = stoodAtMs ?? clock.monotonicMs();
+    // It would be over before it begins, and keep its devices from others.
+    if (clock.monotonicMs() >= askedAtMs + ttlMs) throw new MasterInDoubtError();
     const id = `${owner}.${++this.opened}`;
     await noteSession({ shard, id });
     await openSession(store, { shard, id }, ttlMs);

@@ -24,6 +24,8 @@ const PURPOSES = ['commands', 'failFast', 'sessions', 'subscriber'] as const;
 describe('a process that owns a device and waits for replicas, with Sentinels', () => {
   const lifecycle = new Lifecycle({ logger: createLogger({ service: 'test', level: 'error' }) });
   let servers: RedisSentinels;
+  /** Of the Sentinel on the machine of the first server. */
+  let besideUrl: string;
   let host: ProcessHost<Exclude<(typeof PURPOSES)[number], 'failFast'>>;
   let store: Store;
   let keeper: SessionKeeper;
@@ -32,8 +34,10 @@ describe('a process that owns a device and waits for replicas, with Sentinels', 
 
   before(async () => {
     servers = await startRedisSentinels();
+    const url = await servers.addBeside(servers.servers[0]!);
+    besideUrl = `redis://${/@([^,]+),/.exec(url)![1]}`;
     const config = {
-      ...{ REDIS_URL: await servers.addBeside(servers.servers[0]!), REDIS_WAIT_REPLICAS: 1, REDIS_WITHOUT_AOF: false },
+      ...{ REDIS_URL: url, REDIS_WAIT_REPLICAS: 1, REDIS_WITHOUT_AOF: false },
       ...{ KEY_PREFIX: 'gw', CONTENT_KEYS: [], LOG_LEVEL: 'error' as const, OPS_HOST: '127.0.0.1', OPS_PORT: 0 },
     };
     host = await startProcessHost(lifecycle, { name: 'test', config, purposes: PURPOSES });
@@ -143,6 +147,19 @@ describe('a process that owns a device and waits for replicas, with Sentinels', 
       held.assertHeld();
       return performance.now() > untilMs;
     }, WITHIN);
+  });
+
+  it('loses it also when the Sentinels on its side are reset, and know of no others any more', async () => {
+    const [sentinel] = servers.sentinels as [RedisProcess];
+    const heal = servers.cutOffWithClients(master, sentinel);
+    try {
+      const there = [sentinel.ownUrl, ...(master === servers.servers[0] ? [besideUrl] : [])];
+      for (const url of there) await askServer(url, 'SENTINEL', 'RESET', '*');
+      await eventually(() => isLost(held), { ...WITHIN, timeoutMs: 10 * TTL_MS, what: 'the end of the device' });
+      expect(await triesToAcquire()).to.equal('master_in_doubt');
+    } finally {
+      heal();
+    }
   });
 
   it('has lost it before another one takes it by the next master', async () => {

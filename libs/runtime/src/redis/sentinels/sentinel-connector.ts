@@ -30,6 +30,8 @@ const FORGET_MS = 60 * 60 * 1000;
 interface Seen extends SeenAnswers {
   /** When one of them was last heard to put a replica in the place of the master, by the monotonic clock. */
   electionAtMs: number;
+  /** How many there are that may agree on another master: one that was reset, and is cut off from the others, knows of none but itself. */
+  most: number;
 }
 
 /** What we use of that of ioredis, whose types do not show it. */
@@ -86,6 +88,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       this.current = found;
       this.epoch = found.epoch;
       Object.assign(seen, { epoch: found.epoch, sentinels: countSentinels(answers) });
+      seen.most = Math.max(seen.most, seen.sentinels);
       for (const answer of answers) this.noteElection(answer);
       return { host: found.host, port: found.port };
     }
@@ -93,9 +96,14 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
 
   /** Whether most of them, as many as are known, take the server that this leads to for the master. */
   async isNamedByMost(): Promise<boolean> {
+    const { current, seen } = this;
     const { answers } = await this.askAll();
-    // Where it leads to now: it may have left meanwhile.
-    return this.current !== undefined && isNamedByMost(answers, this.current, this.seen);
+    const count = countSentinels(answers);
+    // Fewer only by what more than half of those before say.
+    seen.most = new Set(answers.map(({ id }) => id)).size > seen.most / 2 ? count : Math.max(seen.most, count);
+    // Where it led to all the while: what was written before was written there.
+    const isThere = current !== undefined && this.current === current;
+    return isThere && isNamedByMost(answers, current, { ...seen, sentinels: seen.most });
   }
 
   /** Called when the master is connected. */
@@ -165,6 +173,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     if (!isSame(current, named) && named.epoch > epoch) this.leave(current);
     // How many must agree one day that they begin anew.
     if (isSame(current, named) && named.epoch === epoch) seen.sentinels = named.sentinels;
+    seen.most = Math.max(seen.most, seen.sentinels);
     this.noteElection(named);
   }
 
@@ -265,7 +274,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
 
 /** For the clients of one master: what one of them has heard the others know, too. */
 export function newestMaster(): RedisOptions['Connector'] {
-  const seen: Seen = { epoch: 0, sentinels: 0, electionAtMs: Number.NEGATIVE_INFINITY };
+  const seen: Seen = { epoch: 0, sentinels: 0, most: 0, electionAtMs: Number.NEGATIVE_INFINITY };
   return class extends NewestMasterConnector {
     protected readonly seen = seen;
   } as unknown as RedisOptions['Connector'];
