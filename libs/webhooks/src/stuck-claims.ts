@@ -188,10 +188,12 @@ function paused({ claim, ...state }: LaneState, pause: Pick<LaneClaim, 'notBefor
   return { ...state, ...(claim && { claim: { ...claim, ...pause } }) };
 }
 
-/** The next one may be taken where this was too large. */
+/** The next one may be taken where this was too large: that was no turn. */
 function smaller(state: LaneState, { told }: Split, { status }: WebhookAttempt): LaneState {
   const isTooLarge = status === TOO_LARGE && told.length > 1 && isTogether(told);
-  return isTooLarge ? { ...state, most: Math.floor(told.length / 2) } : state;
+  if (!isTooLarge || !state.claim) return state;
+  const claim = { ...state.claim, sinceTurn: (state.claim.sinceTurn ?? 1) - 1 };
+  return { ...state, claim, most: Math.floor(told.length / 2) };
 }
 
 interface Split {
