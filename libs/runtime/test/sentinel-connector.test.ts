@@ -28,6 +28,12 @@ describe('a client of a master that a Sentinel names', () => {
     for (const master of masters) master.close();
   });
 
+  function countConnections(server: Server): Promise<number> {
+    return new Promise((resolve, reject) =>
+      server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+    );
+  }
+
   const portOf = ({ url }: RedisProxy) => Number(new URL(url).port);
   const failOver = () => {
     sentinel.master = { port: portOf(masters[1]), epoch: 2 };
@@ -185,6 +191,10 @@ describe('a client of a master that a Sentinel names', () => {
       const askedAtMs = performance.now();
       expect(await isNamedByMostSentinels(clients.commands), 'the others hang').to.equal(false);
       expect(performance.now() - askedAtMs).to.be.below(1_900);
+      // Of each there is the one that listens, and none that waits for an answer any more.
+      await eventually(async () => (await Promise.all(hung.map(countConnections))).every((count) => count <= 1), {
+        timeoutMs: 30_000,
+      });
     } finally {
       for (const each of [...others, ...hung]) each.close();
     }
