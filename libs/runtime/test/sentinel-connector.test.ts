@@ -185,7 +185,7 @@ describe('a client of a master that a Sentinel names', () => {
       others[1]!.close();
       expect(await isNamedByMostSentinels(clients.commands), 'one of three').to.equal(false);
       for (const { port } of others) {
-        hung.push(createServer().listen(port, '127.0.0.1'));
+        hung.push(createServer((socket) => socket.resume()).listen(port, '127.0.0.1'));
         await once(hung.at(-1)!, 'listening');
       }
       const askedAtMs = performance.now();

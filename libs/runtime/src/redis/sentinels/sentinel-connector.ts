@@ -22,8 +22,6 @@ const IS_ELECTING = /\bfailover_in_progress\b/;
 const OTHERS_CHANGED = ['+sentinel', '+sentinel-address-switch', '+reset-master'];
 /** Of a question whether the master is the one that most name: those that are cut off never answer. */
 const NAMED_MS = 1_000;
-/** Of one Sentinel. */
-const ANSWER_MS = 5_000;
 /** After the first answer: one that hangs together with its machine is silent, and must not hold up a failover. */
 const OTHERS_MS = 500;
 /** Questions are rare: whenever a client connects. */
@@ -243,8 +241,6 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
 
   private async ask(sentinel: RedisNode): Promise<SentinelAnswer> {
     const client = this.connectTo(sentinel);
-    // One that hangs keeps its connection, and one more for each question.
-    const timer = setTimeout(() => client.disconnect(), ANSWER_MS).unref();
     try {
       const { name } = this.options;
       const questions = ['MASTER', 'GET-MASTER-ADDR-BY-NAME'].map((question) =>
@@ -266,7 +262,6 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
         : undefined;
       return { id, host, port: Number(port), epoch, sentinels: numberOf('num-other-sentinels') + 1, replacing };
     } finally {
-      clearTimeout(timer);
       client.disconnect();
     }
   }
