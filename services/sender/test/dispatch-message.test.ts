@@ -62,10 +62,7 @@ describe('dispatching a message', () => {
       preparation: {
         holdBack: async (_send, recipients, reason) => {
           order.push(`hold ${recipients.map(({ index }) => index)} ${reason}`);
-          send.hold(
-            recipients.map(({ index }) => index),
-            reason,
-          );
+          send.hold(recipients.map(({ index }) => index));
         },
       },
       verdicts: {

@@ -27,15 +27,19 @@ describe('strangers, on a device that has no salt', () => {
       expect(status, JSON.stringify(body)).to.equal(202);
       return body.messageId;
     };
-    const recipients = async (messageId: string): Promise<Row[]> =>
-      (await gateway.call('GET', `/messages/${messageId}`, { device })).body.recipients;
+    const recipients = async (messageId: string): Promise<Row[]> => {
+      const { status, body } = await gateway.call('GET', `/messages/${messageId}`, { device });
+      expect(status, JSON.stringify(body)).to.equal(200);
+      return body.recipients;
+    };
     const waitFor = (messageId: string, what: string, isMeant: (rows: Row[]) => boolean) =>
       eventually(
         async () => {
           const rows = await recipients(messageId);
           return isMeant(rows) && rows;
         },
-        { everyMs: 500, what },
+        // A token may ask for messages 60 times a minute.
+        { everyMs: 1_100, what },
       );
     return { device, account, otp, send, waitFor };
   }

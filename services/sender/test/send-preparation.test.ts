@@ -4,6 +4,7 @@ import type { MessengerSession } from '@gateway/messenger/session/session-types'
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { type PreparationDeps, SendPreparation } from '@gateway/sender/preparing/send-preparation';
 import { FailureLines } from '@gateway/sender/reporting/failure-lines';
+import type { HoldReason } from '@gateway/sender/scheduling/former-attempts';
 import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -14,11 +15,13 @@ const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0]
 describe('holding recipients back', () => {
   let hold: { isOn: boolean; met: string[]; holds(to: string): boolean };
   let written: number[];
+  /** By recipient: what Redis says it waits for. */
+  let said: number[];
   let counted: number;
   let onWrite: (recipient: number) => string;
   beforeEach(() => {
     hold = { isOn: true, met: [], holds: (to) => hold.isOn && !hold.met.includes(to) };
-    [written, counted, onWrite] = [[], 0, () => 'queued'];
+    [written, said, counted, onWrite] = [[], [], 0, () => 'queued'];
   });
 
   function makeSend({ errorCode = 0, kind = 'text' as 'text' | 'otp' } = {}): SendProgress {
@@ -35,17 +38,18 @@ describe('holding recipients back', () => {
       content: { kind: 'text', text: 'hello' },
     });
   }
-  const holdBackAll = (send: SendProgress) =>
+  const holdBackAll = (send: SendProgress, reason?: HoldReason) =>
     new SendPreparation({
-      hold,
+      ...{ hold, firstContacts: { holds: () => true } },
       metrics: { countHeld: (count: number) => (counted += count) },
       results: {
-        write: async (_tag: string, { recipient }: { recipient: number }) => {
+        write: async (_tag: string, { recipient, errorCode }: { recipient: number; errorCode: number }) => {
           written.push(recipient);
+          said[recipient] = errorCode;
           return onWrite(recipient);
         },
       },
-    } as unknown as PreparationDeps).holdBack(send, send.takeForLookUp(10, 0));
+    } as unknown as PreparationDeps).holdBack(send, send.takeForLookUp(10, 0), reason);
   const waiting = (send: SendProgress) => send.takeForLookUp(10, 0).map(({ index }) => index);
 
   it('releases recipients with a stored hold when the restriction has ended, even if the send is read meanwhile', async () => {
@@ -103,6 +107,21 @@ describe('holding recipients back', () => {
     expect(send.isHeld, 'it is not put aside').to.equal(false);
     expect(waiting(send)).to.deep.equal([1]);
     expect(send.heldNumbers()).to.deep.equal(['491510000000', '491510000002']);
+  });
+
+  it('says of each what it waits for, also after another hold that was over before that was written', async () => {
+    const send = makeSend();
+    await holdBackAll(send, 'awaiting_history');
+    send.releaseHeld();
+    onWrite = () => {
+      hold.isOn = false;
+      return 'queued';
+    };
+    await holdBackAll(send, 'new_contacts_held');
+    expect(send.heldNumbers()).to.deep.equal([]);
+    await holdBackAll(send, 'awaiting_history');
+    expect(send.isHeld).to.equal(true);
+    expect(said).to.deep.equal([0, 1, 2].map(() => ownErrorCode('awaiting_history')));
   });
 
   it('writes and counts each once, until it was tried again', async () => {

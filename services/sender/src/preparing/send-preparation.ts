@@ -131,7 +131,7 @@ export class SendPreparation {
     await Promise.all(
       failed.map(async ({ index }) => {
         const status = await results.write(send.tag, { recipient: index, part: 0, event: 'held', errorCode });
-        send.lookedUpAgain.add(index);
+        send.noteWait(index, 'looked_up_again');
         if (status === 'queued') send.retryLater(index, clock.nowMs());
         else send.settled(index);
       }),
@@ -195,13 +195,13 @@ export class SendPreparation {
     recipients: readonly Recipient[],
     reason: HoldReason = 'new_contacts_held',
   ): Promise<void> {
-    const fresh = recipients.filter(({ index }) => !send.isMarkedHeld(index, reason));
+    const fresh = recipients.filter(({ index }) => !send.waitsFor(index, reason));
     this.deps.metrics.countHeld(fresh.length);
     await Promise.all(
       recipients.map(async ({ index, to }) => {
-        if (!send.isMarkedHeld(index, reason) && !(await this.markHeld(send, index, reason))) send.settled(index);
+        if (!send.waitsFor(index, reason) && !(await this.markHeld(send, index, reason))) send.settled(index);
         // While this was written the reason may have ended, or they may have written to us.
-        else if (this.stillHolds(reason, to)) send.hold([index], reason);
+        else if (this.stillHolds(reason, to)) send.hold([index]);
         else send.putBack([index]);
       }),
     );
@@ -213,9 +213,12 @@ export class SendPreparation {
   }
 
   /** `false`: it was cancelled meanwhile. */
-  private async markHeld({ tag }: SendProgress, recipient: number, reason: HoldReason): Promise<boolean> {
+  private async markHeld(send: SendProgress, recipient: number, reason: HoldReason): Promise<boolean> {
     const errorCode = ownErrorCode(reason);
-    return (await this.deps.results.write(tag, { recipient, part: 0, event: 'held', errorCode })) === 'queued';
+    const status = await this.deps.results.write(send.tag, { recipient, part: 0, event: 'held', errorCode });
+    // Also where it is not held after all: Redis says so until something else is written.
+    send.noteWait(recipient, reason);
+    return status === 'queued';
   }
 
   /** Files go to the network while recipients are looked up; one upload serves them all. */

@@ -3,12 +3,15 @@ import { isNetworkCode, type OwnRecipientError, ownErrorCode } from '@gateway/co
 import { pauseAfter } from './retries.js';
 
 /** What held recipients wait for. */
-export type HoldReason = Extract<OwnRecipientError, 'new_contacts_held' | 'awaiting_history'>;
+export const HOLD_REASONS = ['new_contacts_held', 'awaiting_history'] as const satisfies OwnRecipientError[];
+export type HoldReason = (typeof HOLD_REASONS)[number];
 
-const HOLD_REASONS: ReadonlyMap<number, HoldReason> = new Map(
-  (['new_contacts_held', 'awaiting_history'] as const).map((reason) => [ownErrorCode(reason), reason]),
+/** What a recipient waits for who is not in flight. */
+export type WaitReason = HoldReason | 'looked_up_again';
+
+const WAIT_REASONS: ReadonlyMap<number, WaitReason> = new Map(
+  ([...HOLD_REASONS, 'looked_up_again'] as const).map((name) => [ownErrorCode(name), name]),
 );
-const LOOKED_UP_AGAIN = ownErrorCode('looked_up_again');
 /** Number of owners that died with a recipient in flight (or attempts before that) after which the recipient is a suspect. */
 const MANY_ATTEMPTS = 3;
 /** With this many suspects in one send, its content may be the cause. */
@@ -18,10 +21,8 @@ const TOGETHER_MS = 1_000;
 
 /** What Redis says of the recipients of a send who are not settled, when it is loaded. */
 export class FormerAttempts {
-  /** Those of whom it says what they are held for. */
-  readonly marked = new Map<number, HoldReason>();
-  /** Those of whom it says that they could not be looked up. */
-  readonly lookedUpAgain = new Set<number>();
+  /** Those of whom it says what they wait for. */
+  readonly waits = new Map<number, WaitReason>();
   /** Those whom the network has refused as strangers while it knew of no restriction. */
   readonly refusedOnce = new Set<number>();
   /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
@@ -40,9 +41,8 @@ export class FormerAttempts {
   private note(recipient: RecipientView): void {
     const { index, partsAcked, errorCode } = recipient;
     if (partsAcked > 0) this.accepted.set(index, partsAcked);
-    const reason = HOLD_REASONS.get(errorCode);
-    if (reason) this.marked.set(index, reason);
-    if (errorCode === LOOKED_UP_AGAIN) this.lookedUpAgain.add(index);
+    const reason = WAIT_REASONS.get(errorCode);
+    if (reason) this.waits.set(index, reason);
     if (isNetworkCode(errorCode)) this.refusedOnce.add(index);
     if (mayBeShown(recipient)) this.doubtful.push(recipient);
     else this.others.push(index);

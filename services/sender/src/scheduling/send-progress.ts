@@ -5,7 +5,7 @@ import type { SendRecord } from '@gateway/store/sends/read-send';
 import { KeptContent } from '../preparing/kept-content.js';
 import type { QuoteFor } from '../preparing/load-quotes.js';
 import { FileProgress } from './file-progress.js';
-import { FormerAttempts, type HoldReason, isSuspectSend } from './former-attempts.js';
+import { FormerAttempts, HOLD_REASONS, isSuspectSend, type WaitReason } from './former-attempts.js';
 import { weighSend } from './memory-budget.js';
 import { type IllegalMoveError, Places } from './places.js';
 import { RecipientNumbers } from './recipient-numbers.js';
@@ -46,10 +46,8 @@ export class SendProgress {
   private readonly places: Places;
   private readonly suspects: Set<number>;
   private readonly retries: Retries;
-  /** Those of whom Redis says what they are held for: until their next attempt. */
-  private readonly marked: Map<number, HoldReason>;
-  /** Those of whom Redis says that they could not be looked up. */
-  readonly lookedUpAgain: Set<number>;
+  /** Those of whom Redis says what they wait for: until their next attempt. */
+  private readonly waits: Map<number, WaitReason>;
   /** Recipients whose phones may show some of the message: they go on after a cancel. */
   private readonly doubtful: Set<number>;
   /** Those whom the network has refused as strangers while it knew of no restriction. */
@@ -82,8 +80,7 @@ export class SendProgress {
     this.bytes = weighSend(options.recipients.length, this.kept.bytes);
     this.places = new Places(options.recipients.length, options.onIllegalMove);
     const { doubtful, others, suspects, ...former } = new FormerAttempts(options.recipients);
-    this.marked = former.marked;
-    this.lookedUpAgain = former.lookedUpAgain;
+    this.waits = former.waits;
     this.refusedOnce = former.refusedOnce;
     this.accepted = former.accepted;
     this.doubtful = new Set(doubtful.map(({ index }) => index));
@@ -96,7 +93,7 @@ export class SendProgress {
     const trusted = inOrder.filter((index) => !this.suspects.has(index));
     const untilMs = Math.max(rest?.untilMs ?? 0, suspects.sendNotBeforeMs);
     // Held recipients may have been released: their lookup tells.
-    const isFree = (index: number) => untilMs === 0 || this.marked.has(index);
+    const isFree = (index: number) => untilMs === 0 || HOLD_REASONS.some((reason) => this.waitsFor(index, reason));
     this.places.begin(trusted.filter(isFree), 'waiting');
     if (this.file.attempts > 0) this.file.notBeforeMs = untilMs;
     this.pause(
@@ -204,23 +201,26 @@ export class SendProgress {
     this.places.move(indices, 'waiting', { first: true });
   }
 
-  /** Nothing is sent to them before `releaseHeld`, and `/messages` shows that. */
-  hold(indices: readonly number[], reason: HoldReason = 'new_contacts_held'): void {
-    for (const index of indices) {
-      this.answered(index);
-      this.marked.set(index, reason);
-    }
+  /** Nothing is sent to them before `releaseHeld`. */
+  hold(indices: readonly number[]): void {
+    for (const index of indices) this.answered(index);
     this.places.move(indices, 'held');
   }
 
-  isMarkedHeld(index: number, reason: HoldReason): boolean {
-    return this.marked.get(index) === reason;
+  /** Redis says now that this recipient waits for this, and `/messages` shows it. */
+  noteWait(index: number, reason: WaitReason): void {
+    this.waits.set(index, reason);
+  }
+
+  /** Whether Redis says that this recipient waits for this. */
+  waitsFor(index: number, reason: WaitReason): boolean {
+    return this.waits.get(index) === reason;
   }
 
   /** The note in Redis that this recipient waits for a lookup or the history must go; `false`: there is none. */
   endWait(index: number): boolean {
-    const waitedForHistory = this.isMarkedHeld(index, 'awaiting_history') && this.marked.delete(index);
-    return this.lookedUpAgain.delete(index) || waitedForHistory;
+    // Of a restriction it outlives the restriction until the next attempt, and is not shown.
+    return !this.waitsFor(index, 'new_contacts_held') && this.waits.delete(index);
   }
 
   get hasHeld(): boolean {
@@ -294,7 +294,7 @@ export class SendProgress {
   take({ recipient }: WorkItem): boolean {
     if (!this.isReady(recipient)) return false;
     this.places.move([recipient], 'inFlight');
-    this.marked.delete(recipient);
+    this.waits.delete(recipient);
     return true;
   }
 
