@@ -1,4 +1,4 @@
-import { isOver, nextBreaker } from '@gateway/contracts/webhooks/breaker';
+import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/delivering/lanes';
@@ -129,7 +129,7 @@ function isTooLarge({ attempt }: PostedTold, told: readonly Told[], most: number
 }
 
 /**
- * The endpoint answers: that is no failure, and the end of those before. A claim that says what else becomes of what it leaves out, or of
+ * That is no failure, and not the end of those before: a proxy says so whose server is away. A claim that says what else becomes of what it leaves out, or of
  * what comes behind it, stays, and is told in parts.
  */
 async function halve(
@@ -146,8 +146,7 @@ async function halve(
   const kept = isKept && { to, most, ...(without && { without }), ...(probe && { probe }), refusals: 0, ...pause };
   const { cursor, asked } = taken.lanes[lane];
   const state = { cursor, ...(asked && { asked }), ...(kept && { claim: kept }), most };
-  const outcome = nextBreaker(taken.breaker, { attempt: { status: 200 } }, { nowMs, random: 0 });
-  return (await settleDelivery(deps.store, taken, { lane, state, nowMs }, { attempt, outcome })) ? 'more' : 'taken';
+  return (await settleDelivery(deps.store, taken, { lane, state, nowMs }, { attempt })) ? 'more' : 'taken';
 }
 
 /** After requests that were too large they grow again, twofold with each that is taken. */

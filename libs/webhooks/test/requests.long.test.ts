@@ -1,4 +1,4 @@
-import type { ChangeData } from '@gateway/contracts/events/events';
+import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { renewSessionOf } from '@gateway/testkit/ownership';
@@ -80,10 +80,13 @@ describe('requests to a webhook', () => {
     expectOrder(told);
   });
 
+  const rowsIn = ({ data }: GatewayEvent) => ('changes' in data ? (data.changes as ChangeData[]).length : 1);
   for (const [how, answer] of [
-    ['answers 503', 503],
-    ['does not answer', 0],
-  ] as const) {
+    ['answers 503', () => 503],
+    ['does not answer', () => 0],
+    // As a proxy does whose server is away.
+    ['answers 413 to what is large, and 502 to all else', (event) => (rowsIn(event) > 4 ? 413 : 502)],
+  ] satisfies [string, (event: GatewayEvent) => number][]) {
     it(`are 110 at most in a day in which it ${how}, with something to tell in each lane, and more all the while`, async () => {
       const tell = await create({ types: ['messages.updated', 'otp.sent'], gatherSeconds: 1 });
       const sendOtp = async (person: number) => record(await accept([PEOPLE[person]!], 'otp'), 'acked', 0, 1);
@@ -94,7 +97,7 @@ describe('requests to a webhook', () => {
       const taken = stage.posted.length;
       const range = { afterMs: Date.now() - HOUR_MS, beforeMs: Date.now() + HOUR_MS };
       await replayWebhook(space.store, { workspace: 'main', id: tell.id }, range, Date.now() + stage.aheadMs);
-      stage.refuses = () => answer;
+      stage.refuses = answer;
       await record(list, 'delivered', 0, 600);
       for (let person = 600; person < 610; person++) await sendOtp(person);
       const endMs = stage.aheadMs + 24 * HOUR_MS;
@@ -103,7 +106,11 @@ describe('requests to a webhook', () => {
         await tell();
         stage.aheadMs += 30_000;
       }
-      expect(stage.posted.length - taken).to.be.within(90, 110);
+      const dead = stage.posted.slice(taken);
+      const tooLarge = dead.filter((event) => answer(event) === 413);
+      expect(dead.length - tooLarge.length).to.be.within(90, 110);
+      // Of 500 rows, seven times halved in two of the lanes.
+      expect(tooLarge.length).to.be.at.most(14);
       stage.refuses = () => false;
       stage.aheadMs += HOUR_MS / 2;
       await tell();
