@@ -4,6 +4,8 @@ import {
   type GatewayConfig,
   gatewayKeys,
   loggerOptions,
+  type OwnerConfig,
+  ownerKeys,
   type PaceConfig,
   paceKeys,
 } from '@gateway/runtime/config/gateway-config';
@@ -56,6 +58,19 @@ describe('the shared configuration', () => {
     expect(() => read({ CREDENTIAL_KEYS: `other:${'0c'.repeat(32)},${CONTENT_KEYS}` })).to.throw(
       'CREDENTIAL_KEYS must not have a key of CONTENT_KEYS',
     );
+  });
+
+  it('refuses sessions that would end before it is known whether the master stands', () => {
+    const owner = Joi.object<GatewayConfig & OwnerConfig>({ ...gatewayKeys, ...ownerKeys });
+    const ttl = (SESSION_TTL_MS: string, replicas: string, REDIS_URL = 'redis+sentinel://127.0.0.1/mymaster') => {
+      const environment = { CONTENT_KEYS, SESSION_TTL_MS, REDIS_WAIT_REPLICAS: replicas, REDIS_URL };
+      return readConfig(owner, environment).SESSION_TTL_MS;
+    };
+    expect(() => ttl('1999', '1')).to.throw(
+      'SESSION_TTL_MS must be at least 2000 with Sentinels and REDIS_WAIT_REPLICAS',
+    );
+    expect(() => ttl('10000', '1', 'redis+sentinel://127.0.0.1')).to.throw('REDIS_URL must end with the name');
+    expect([ttl('2000', '1'), ttl('500', '0'), ttl('500', '1', 'redis://127.0.0.1')]).to.deep.equal([2_000, 500, 500]);
   });
 
   it('says what became of the setting of before', () => {

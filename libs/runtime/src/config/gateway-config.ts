@@ -45,7 +45,10 @@ export interface CredentialConfig {
 
 /** The settings of services that own devices or webhook endpoints. */
 export interface OwnerConfig {
-  /** How long devices, and webhook endpoints, stay with a process that has fallen silent. Default 10 s. */
+  /**
+   * How long devices, and webhook endpoints, stay with a process that has fallen silent. At least 2 s where Sentinels are asked and
+   * replicas waited for. Default 10 s.
+   */
   SESSION_TTL_MS: number;
   /**
    * Under this name the process starts again after it died, as a container that is restarted: the new one has the devices and
@@ -72,6 +75,7 @@ export interface PaceConfig extends SocketConfig {
 
 const REAL_NETWORK_URL = 'wss://web.whatsapp.com/ws/chat';
 const CAREFUL_PACE_PER_MINUTE = 20;
+const LEAST_ASKED_TTL_MS = 2_000;
 /** 0 takes any free one. */
 export const port = () => Joi.number().integer().min(0).max(65_535);
 
@@ -98,7 +102,13 @@ export const credentialKeys: Joi.PartialSchemaMap<CredentialConfig> = {
 };
 
 export const ownerKeys: Joi.PartialSchemaMap<OwnerConfig> = {
-  SESSION_TTL_MS: Joi.number().integer().min(500).max(60_000).unit('milliseconds').default(10_000),
+  SESSION_TTL_MS: Joi.number()
+    .integer()
+    .min(500)
+    .max(60_000)
+    .unit('milliseconds')
+    .custom(refuseTooShort)
+    .default(10_000),
   INSTANCE_NAME: Joi.string().pattern(/^[A-Za-z0-9._-]{1,100}$/),
 };
 
@@ -144,6 +154,15 @@ export function refuseOpsPort(number: number, helpers: Joi.CustomHelpers): numbe
   const { OPS_PORT: opsPort } = helpers.state.ancestors[0] as Partial<GatewayConfig>;
   if (number !== 0 && number === opsPort) throw new Error('must not be OPS_PORT');
   return number;
+}
+
+/** Whether the master is still the master is asked with each renewal: while replicas are away the answer takes a moment. */
+function refuseTooShort(ttlMs: number, helpers: Joi.CustomHelpers): number {
+  const { REDIS_URL, REDIS_WAIT_REPLICAS } = helpers.state.ancestors[0] as Partial<GatewayConfig>;
+  const isAsked = REDIS_WAIT_REPLICAS && REDIS_URL && parseRedisUrl(REDIS_URL).kind === 'sentinel';
+  if (isAsked && ttlMs < LEAST_ASKED_TTL_MS)
+    throw new Error(`must be at least ${LEAST_ASKED_TTL_MS} with Sentinels and REDIS_WAIT_REPLICAS`);
+  return ttlMs;
 }
 
 function refusePlainRealNetwork(url: string): string {
