@@ -168,7 +168,7 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
   const given = countedAnew(work, before);
   const without = [...(given.without ?? []), ...namesOf(work, takenTold)];
   // Where another lane is stuck, this was tried in the place of that.
-  const isProbe = failuresOf(given) === 0 && (work.isEarly || (work.taken.breaker.failures ?? 0) >= MANY_FAILURES);
+  const isProbe = work.isEarly || (failuresOf(given) === 0 && (work.taken.breaker.failures ?? 0) >= MANY_FAILURES);
   const claim = {
     ...given,
     ...(without.length > 0 && { without }),

@@ -27,7 +27,8 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   if (typeof taken === 'string') return taken;
   const nowMs = deps.clock.nowMs();
   const isEarly = !isOver(taken.breaker.nextAttemptMs, nowMs);
-  const mayTryEarly = mayPassEarly(taken, nowMs) || TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs));
+  const passing = lanesToPass(taken, nowMs);
+  const mayTryEarly = passing.length > 0 || TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs));
   if (isEarly && !(isOver(taken.breaker.askedUntilMs, nowMs) && mayTryEarly)) return 'waiting';
   const webhook = await readAgainIfChanged(deps, taken);
   if (!webhook) return 'gone';
@@ -35,8 +36,8 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   if (webhook.revision !== taken.revision) return 'more';
   const work: Work = { deps, webhook, taken };
   if (isEarly) {
-    const passing = mayPassEarly(taken, nowMs) ? freshLanes(work) : [];
-    const early = passing.map((lane) => () => deliverLane({ ...work, isEarly: true }, lane));
+    const isStrict = webhook.settings.order === 'strict';
+    const early = (isStrict ? [] : passing).map((lane) => () => deliverLane({ ...work, isEarly: true }, lane));
     return firstOf([...early, ...TELL_LANES.map((lane) => () => probeEarly(work, lane))], 'waiting');
   }
   const failed = failedLane(work);
@@ -86,10 +87,16 @@ const freshLanes = ({ webhook, taken }: Work): TellLane[] =>
 
 /**
  * What a lane begins with has failed often: what another one has to tell waits for no clock but one that the endpoint asked for. It is the
- * best probe, as it passes nothing; if it fails, too, it waits like all else, so that there is one for each lane.
+ * best probe, as it passes nothing. If it fails, too, it is tried again on its own clock, until it has failed often as well; and so is
+ * the second of two that have failed, so that what comes behind either is tried soon.
  */
-function mayPassEarly({ lanes }: TakenWebhook, nowMs: number): boolean {
-  return TELL_LANES.some((lane) => hasFailedOften(lanes[lane]) && isOver(lanes[lane].claim?.notBeforeMs, nowMs));
+function lanesToPass({ lanes }: TakenWebhook, nowMs: number): readonly TellLane[] {
+  const isStuck = TELL_LANES.some(
+    (lane) => hasFailedOften(lanes[lane]) && isOver(lanes[lane].claim?.notBeforeMs, nowMs),
+  );
+  const begun = LANES.filter((lane) => hasFailed(lanes[lane]) && !hasFailedOften(lanes[lane]));
+  const due = (isStuck ? begun : begun.slice(1)).filter((lane) => isOver(lanes[lane].claim?.notBeforeMs, nowMs));
+  return isStuck ? [...TELL_LANES.filter((lane) => !hasFailed(lanes[lane])), ...due] : due;
 }
 
 /**

@@ -36,7 +36,7 @@ import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefu
  * would have other ids.
  */
 
-/** So many less where it was itself tried in the place of another one: in all lanes a day of an outage is a hundred requests. */
+/** So many less where it was itself tried early, in the place of another one: in all lanes a day of an outage is a hundred requests. */
 export const EARLY_SPENT = 2;
 export const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
 

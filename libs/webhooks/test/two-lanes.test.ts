@@ -44,3 +44,40 @@ describe('a recipient whom an endpoint refuses, in a list and then in a small se
     });
   }
 });
+
+describe('a code and a recipient of a list that an endpoint refuses', () => {
+  const { stage, create, accept, record } = useLoggedEndpoint();
+  for (const [first, laterSeconds] of [
+    ['at once', 0],
+    ['while the code is tried again', 5],
+    ['when the code has failed often', 25],
+  ] as const) {
+    it(`hold up all others for 90 s at most: the list comes ${first}`, async () => {
+      const run = await create({ types: ['messages.updated', 'otp.sent'], gatherSeconds: 1 });
+      const since = new Map<string, number>();
+      const told = new Map<string, number>();
+      const refused = { code: '447700900002', inList: REFUSED };
+      stage.refuses = (event) => {
+        const people = rowsOf(event).map(({ to }) => to!);
+        if (people.some((to) => Object.values(refused).includes(to))) return true;
+        for (const to of people) told.set(to, stage.aheadMs);
+        return false;
+      };
+      const list = async (people: readonly string[]) => {
+        for (const each of people) since.set(each, stage.aheadMs);
+        await record(await accept([...people]), 'acked', 0, people.length);
+      };
+      const numbers = (group: number) => PEOPLE.map((_, i) => `4915155${String(10_000 + group * 100 + i)}`);
+      await record(await accept([refused.code], 'otp'), 'acked', 0, 1);
+      for (let seconds = 0; seconds < 600; seconds += STEP_S) {
+        if (seconds === laterSeconds) await list(PEOPLE);
+        else if (seconds > laterSeconds && seconds < 300) await list(numbers(seconds));
+        await run();
+        stage.aheadMs += STEP_S * 1_000;
+      }
+      const late = [...since].filter(([to]) => to !== REFUSED).map(([to, ms]) => (told.get(to) ?? 600_000) - ms);
+      expect(late.length).to.be.above(300);
+      expect(Math.max(...late)).to.be.at.most(90_000);
+    });
+  }
+});
