@@ -27,8 +27,8 @@ type Options = Omit<GatewayOptions, 'space' | 'simulator'> & {
   simulator?: SimulatorOptions;
   /** A Redis that no other test uses, and that so may be stopped. */
   ownRedis?: boolean;
-  /** The same of a Cluster: three masters without replicas. */
-  ownCluster?: boolean;
+  /** The same of a Cluster: three masters, each with so many replicas. */
+  ownCluster?: { replicas: number };
 };
 
 type Parts = { -readonly [Name in 'redis' | 'cluster' | 'space' | 'simulator' | 'gateway']: GatewayFixture[Name] };
@@ -38,7 +38,7 @@ export function useGateway({ simulator: network, ownRedis, ownCluster, ...option
   const parts = {} as Parts;
   before(async () => {
     if (ownRedis) parts.redis = await RedisProcess.start();
-    if (ownCluster) parts.cluster = await startRedisCluster();
+    if (ownCluster) parts.cluster = await startRedisCluster(ownCluster);
     const own = parts.redis ?? parts.cluster;
     const [space, simulator] = await Promise.all([openRedisSpace(own), startSimulator(network)]);
     Object.assign(parts, { space, simulator });

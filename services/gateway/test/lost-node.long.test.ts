@@ -14,7 +14,7 @@ const PER_NODE = 2;
 
 describe('a gateway on a Redis Cluster without replicas', () => {
   const { cluster, space, simulator, gateway, send, shown } = useGateway({
-    ...{ ownCluster: true, senders: 2, readyMs: 90_000, env: SETTINGS },
+    ...{ ownCluster: { replicas: 0 }, senders: 2, readyMs: 90_000, env: SETTINGS },
   });
   const portOf = (key: string) => masterOfKey(space.store.redis, key).options.port!;
   const nodeOf = (device: string) => portOf(deviceKeys(space.store.space, { workspace: 'main', device }).backlog);

@@ -282,22 +282,27 @@ export function newestMaster(): RedisOptions['Connector'] {
 
 /** Those that a client knows now; none without Sentinels. */
 export function sentinelsOf(client: Redis): readonly RedisNode[] {
-  return (client as unknown as { connector: Partial<Base> }).connector.sentinelIterator?.sentinels ?? [];
+  return connectorOf(client)?.sentinelIterator?.sentinels ?? [];
 }
+
+/** A client of a Cluster has none of its own. */
+const connectorOf = (client: Redis) =>
+  (client as unknown as { connector?: Partial<Base & NewestMasterConnector> & { seen?: Seen } }).connector;
 
 /**
  * Whether more than half of all Sentinels that are known name the server that a client leads to, and say so in a second. Never without
  * Sentinels.
  */
 export async function isNamedByMostSentinels(client: Redis): Promise<boolean> {
-  const { connector } = client as unknown as { connector: Partial<NewestMasterConnector> };
-  const isNamed = connector.isNamedByMost?.().catch(() => false);
+  const isNamed = connectorOf(client)
+    ?.isNamedByMost?.()
+    .catch(() => false);
   return Promise.race([isNamed ?? false, sleep(NAMED_MS).then(() => false)]);
 }
 
 /** When it last heard that a replica is put in the place of its master, by the monotonic clock; never without Sentinels. */
 export function electionHeardAtMs(client: Redis): number {
-  return (client as unknown as { connector: { seen?: Seen } }).connector.seen?.electionAtMs ?? Number.NEGATIVE_INFINITY;
+  return connectorOf(client)?.seen?.electionAtMs ?? Number.NEGATIVE_INFINITY;
 }
 
 /** Of a client that has ended, which ioredis leaves listening. */
