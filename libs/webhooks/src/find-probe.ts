@@ -31,6 +31,10 @@ const MANY_BEHIND = 100;
 /** It was answered too seldom to say that it is refused. */
 export const isSilent = ({ refusals }: LaneClaim): boolean => refusals < MANY_FAILURES;
 
+/** The first two are tried again, and no further ones: in an outage each would have an id of its own. */
+const insideOf = (probes: number): number =>
+  probes < EARLY_PROBES ? probes : 1 + ((probes >> 1) % (EARLY_PROBES - 1));
+
 /** What comes behind a claim in one request. */
 interface Behind {
   to: string;
@@ -58,8 +62,9 @@ export async function findProbe(
   const { probes = 0, tried } = claim;
   // Events that are told alone have the same ids whichever of them are told.
   const mayDivide = refused.length > 1 && !(isSilent(claim) && isTogether(failed));
-  const inside = mayDivide ? { only: pickFar(refused, probes) } : undefined;
-  if (probes > 0 && probes < EARLY_PROBES && inside) return inside;
+  const inside = mayDivide ? { only: pickFar(refused, insideOf(probes)) } : undefined;
+  // Later by turns, as all that comes behind it may be refused for another reason.
+  if (inside && probes > 0 && (probes < EARLY_PROBES || (!isEarly && probes % 2 === 1))) return inside;
   const isNew = ({ to }: Behind) => tried === undefined || compareCursors(to, tried) > 0;
   const isEnough = (each: Behind) => isNew(each) && (probes === 0 || each.isTogether);
   const news = isEarly ? await findNews(work, claim) : undefined;

@@ -1,5 +1,6 @@
-import { type BreakerOutcome, DELAYS_MS, DISABLED_AFTER_MS } from '@gateway/contracts/webhooks/breaker';
+import { type BreakerOutcome, DELAYS_MS, DISABLED_AFTER_MS, nextBreaker } from '@gateway/contracts/webhooks/breaker';
 import type { LaneWork } from './lane-work.js';
+import type { PostedTold } from './post-told.js';
 import { type Answered, MANY_FAILURES, wasRefused, wasSilent } from './work.js';
 
 /**
@@ -14,13 +15,23 @@ const LAST_FAILURE = DISABLED_AFTER_MS / DELAYS_MS.at(-1)!;
 
 const hasOwnClock = ({ lane, taken }: LaneWork): boolean => lane === 'replay' && !taken.breaker.failures;
 
-/** What an answer means for the endpoint: nothing if its time had not come, unless another lane was tried, and it asks all of them to wait. */
-export function outcomeIn(work: LaneWork, answered: Answered, isEarly = work.isEarly): BreakerOutcome | undefined {
+/**
+ * What an answer means for the endpoint: nothing if its time had not come, unless another lane was tried, and it asks all of them to wait, or
+ * took some of that.
+ */
+export function outcomeIn(work: LaneWork, answered: PostedTold, isEarly = work.isEarly): BreakerOutcome | undefined {
   const isOfThis = wasRefused(answered) || wasSilent(answered);
-  if (isEarly && isOfThis) return work.isEarly && answered.retryAfterMs ? answered.outcome : undefined;
+  if (isEarly && isOfThis) {
+    if (!work.isEarly) return undefined;
+    if (answered.retryAfterMs) return answered.outcome;
+    return answered.takenTold.length > 0 ? afterTaken(work, answered) : undefined;
+  }
   if (!hasOwnClock(work) || !isOfThis) return answered.outcome;
   return { status: 'active', breaker: { ...work.taken.breaker, failedReplay: true } };
 }
+
+const afterTaken = ({ taken }: LaneWork, { nowMs }: Answered): BreakerOutcome =>
+  nextBreaker(taken.breaker, { attempt: { status: 200 } }, { nowMs, random: 0 });
 
 /** Whether the endpoint took something else since this lane failed last, unless its owner has changed or resumed it. */
 export const wasOtherTaken = ({ lane, taken: { breaker } }: LaneWork): boolean =>

@@ -1,6 +1,6 @@
 import { compareCursors } from '@gateway/contracts/events/cursor';
 import { isOver } from '@gateway/contracts/webhooks/breaker';
-import type { WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
+import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
@@ -9,7 +9,6 @@ import { EARLY_PROBES, findProbe, isSilent } from './find-probe.js';
 import {
   asideKeyOf,
   endsBefore,
-  firstRequest,
   inLane,
   isTogether,
   type LaneWork,
@@ -101,7 +100,7 @@ async function probe(
   { isEarly, isTurn }: { isEarly: boolean; isTurn: boolean },
 ): Promise<LaneOutcome> {
   const { deps, taken, lane } = work;
-  const found = claim.probe ?? (await findProbe(work, claim, { isEarly, again: isTurn && !isEarly }));
+  const found = claim.probe ?? (await findInParts(work, claim, { isEarly, again: isTurn && !isEarly }));
   if (!found) return 'quiet';
   const state = { ...taken.lanes[lane], claim: { ...claim, probe: found } };
   const nowMs = deps.clock.nowMs();
@@ -110,17 +109,25 @@ async function probe(
   return postProbe(work, { claim: state.claim, probe: found, isEarly });
 }
 
+/** What was too large is told in parts here, too: what is left of it is put aside where the probe is taken. */
+async function findInParts(work: LaneWork, claim: LaneClaim, how: { isEarly: boolean; again: boolean }) {
+  const { most } = work.taken.lanes[work.lane];
+  const found = await findProbe(work, claim, how);
+  return found && 'to' in found && most !== undefined ? { ...found, most } : found;
+}
+
 async function postProbe(work: LaneWork, trial: Trial): Promise<LaneOutcome> {
   const { deps, taken, lane } = work;
   const { told: all, failed, passed } = await splitBy(work, trial);
-  const told = firstRequest(all);
+  const told = partOf(work, 'to' in trial.probe ? trial.probe : {}, all);
   if (told.length === 0) {
     const write = { lane, state: unproven(work, trial), nowMs: deps.clock.nowMs() };
     return (await claimDelivery(deps.store, taken, write)) ? 'quiet' : 'taken';
   }
   const answered = await postIn(work, told);
   if (!answered) return 'taken';
-  const split = { told, failed, passed: [...passed, ...all.slice(told.length)] };
+  const isPart = told.length < all.length;
+  const split = { told, failed, isPart, passed: [...passed, ...all.filter((each) => !told.includes(each))] };
   return settleProbe(work, trial, { split, answered });
 }
 
@@ -133,7 +140,7 @@ async function settleProbe(
   const { claim, probe, isEarly } = trial;
   const isTaken = wasAllTaken(answered, split.told);
   // Of one that failed it would say whom all requests behind the claim are about, in each attempt of an outage.
-  const range = 'to' in probe && isTaken && { ...probe, lane: source, after: claim.to };
+  const range = 'to' in probe && isTaken && !split.isPart && { ...rangeOf(probe), lane: source, after: claim.to };
   const attempt = { ...answered.attempt, ...(range && { range }) };
   const isRefused = wasRefused(answered);
   const next = isTaken
@@ -142,7 +149,9 @@ async function settleProbe(
       ? await proven(work, trial, withLeft(split, answered))
       : {
           state: paused(
-            !isRefused && isTogether(split.told) ? open(work, trial) : smaller(unproven(work, trial), split, attempt),
+            !isRefused && isTogether(split.told)
+              ? open(work, trial)
+              : smaller(unproven(work, trial), trial, split, attempt),
             pausing(answered, pauseAfterProbe(work, { failures: failuresOf(claim), isEarly })),
           ),
         };
@@ -156,6 +165,8 @@ async function settleProbe(
 function withLeft({ told, failed, passed }: Split, { takenTold }: PostedTold): Split {
   return { told: takenTold, failed, passed: [...told.filter((each) => !takenTold.includes(each)), ...passed] };
 }
+
+const rangeOf = ({ to, without }: LaneRange): LaneRange => ({ to, ...(without && { without }) });
 
 async function proven(work: LaneWork, { claim, probe }: Trial, split: Split): Promise<Next> {
   const { claim: _, ...state } = work.taken.lanes[work.lane];
@@ -188,17 +199,32 @@ function paused({ claim, ...state }: LaneState, pause: Pick<LaneClaim, 'notBefor
   return { ...state, ...(claim && { claim: { ...claim, ...pause } }) };
 }
 
-/** The next one may be taken where this was too large: that was no turn. */
-function smaller(state: LaneState, { told }: Split, { status }: WebhookAttempt): LaneState {
-  const isTooLarge = status === TOO_LARGE && told.length > 1 && isTogether(told);
+/** The next one may be taken where this was too large: it was not tried, and that was no turn. */
+function smaller(
+  state: LaneState,
+  { claim: { early = 0, tried }, probe, isEarly }: Trial,
+  { told }: Split,
+  { status }: WebhookAttempt,
+): LaneState {
+  const most = ('most' in probe && probe.most) || WEBHOOK_LIMITS.maxChanges;
+  // One that is about one person may be more, and is never told in parts: it would be tried without end.
+  const isTooLarge = status === TOO_LARGE && told.length > 1 && told.length <= most && isTogether(told);
   if (!isTooLarge || !state.claim) return state;
-  const claim = { ...state.claim, sinceTurn: (state.claim.sinceTurn ?? 1) - 1 };
+  const { tried: _, ...counted } = state.claim;
+  const claim = {
+    ...counted,
+    sinceTurn: (counted.sinceTurn ?? 1) - 1,
+    ...(tried && { tried }),
+    ...(isEarly && { early }),
+  };
   return { ...state, claim, most: Math.floor(told.length / 2) };
 }
 
 interface Split {
   /** What is posted as a probe. */
   told: Told[];
+  /** Not all that comes there. */
+  isPart?: boolean;
   /** What else is claimed: it is put aside if that is taken. */
   failed: Told[];
   /** And so is this, which is among what comes behind the claim. */

@@ -81,3 +81,36 @@ describe('a code and a recipient of a list that an endpoint refuses', () => {
     });
   }
 });
+
+describe('a code, and a recipient of a list, that an endpoint refuses which takes four rows in a request at most', () => {
+  const { stage, create, accept, record } = useLoggedEndpoint();
+  const CODE = '447700900002';
+  for (const concurrency of [1, 2, 10]) {
+    for (const refused of [0, 8]) {
+      it(`hold up all others for 90 s at most: person ${refused}, ${concurrency} at a time`, async () => {
+        const types = ['messages.updated', 'message.sent', 'otp.sent'];
+        const run = await create({ types, gatherSeconds: 5, concurrency });
+        const isRefused = (to: string) => to === CODE || to === PEOPLE[refused];
+        const told = new Map<string, number>();
+        stage.refuses = (event) => {
+          const people = rowsOf(event).map(({ to }) => to!);
+          if (people.length > 4) return 413;
+          if (people.some(isRefused)) return 422;
+          for (const to of people) told.set(`${to} ${event.type}`, stage.aheadMs);
+          return false;
+        };
+        await record(await accept([CODE], 'otp'), 'acked', 0, 1);
+        const keys = PEOPLE.filter((to) => !isRefused(to)).flatMap((to) =>
+          types.slice(0, 2).map((type) => `${to} ${type}`),
+        );
+        for (let seconds = 0; seconds < 600 && !keys.every((key) => told.has(key)); seconds += STEP_S) {
+          if (seconds === 2 * STEP_S) await record(await accept(PEOPLE), 'acked', 0, PEOPLE.length);
+          await run();
+          stage.aheadMs += STEP_S * 1_000;
+        }
+        const late = keys.map((key) => (told.get(key) ?? Number.POSITIVE_INFINITY) - 2 * STEP_S * 1_000);
+        expect(Math.max(...late)).to.be.at.most(90_000);
+      });
+    }
+  }
+});

@@ -15,8 +15,11 @@ export interface LaneRange {
   without?: readonly string[];
 }
 
-/** What comes behind a claim, without all that has a key of what is in it; or of the claim itself what has this one key. */
-export type Probe = LaneRange | { only: string };
+/**
+ * What comes behind a claim, without all that has a key of what is in it, and no more of it than so many changes; or of the claim itself what
+ * has this one key.
+ */
+export type Probe = (LaneRange & { most?: number }) | { only: string };
 
 /** From the cursor of a lane on. */
 export interface LaneClaim extends LaneRange {
