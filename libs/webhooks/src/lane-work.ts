@@ -73,7 +73,7 @@ export async function whatFollows(work: LaneWork, told: readonly Told[]): Promis
 export const isTogether = (told: readonly Told[]): boolean => told[0]?.parks.device !== undefined;
 
 /** What was claimed to be told together has something else in it since a send is gone: that there is a gap. */
-export function firstRequest(told: Told[]): Told[] {
+function firstRequest(told: Told[]): Told[] {
   const areRows = isTogether(told);
   const end = told.findIndex(({ parks }) => (parks.device !== undefined) !== areRows);
   return end === -1 ? told : told.slice(0, end);
