@@ -129,8 +129,8 @@ function isTooLarge({ attempt }: PostedTold, told: readonly Told[], most: number
 }
 
 /**
- * That is no failure, and not the end of those before: a proxy says so whose server is away. A claim that says what else becomes of what it leaves out, or of
- * what comes behind it, stays, and is told in parts.
+ * That is no failure, and not the end of those before: a proxy says so whose server is away. A claim that says what else becomes of what
+ * it leaves out, or of what comes behind it, stays, and is told in parts.
  */
 async function halve(
   work: LaneWork,

@@ -81,22 +81,22 @@ function failedLane({ webhook, taken }: Work): Lane | undefined {
   return LANES.find((lane) => hasFailed(taken.lanes[lane]));
 }
 
-/** What has not failed since something was taken, and is not tried while another lane waits in strict order. */
-const freshLanes = ({ webhook, taken }: Work): TellLane[] =>
-  webhook.settings.order === 'strict' ? [] : TELL_LANES.filter((lane) => !hasFailed(taken.lanes[lane]));
+/** What has not failed since something was taken. */
+const freshLanes = ({ lanes }: TakenWebhook): TellLane[] => TELL_LANES.filter((lane) => !hasFailed(lanes[lane]));
 
 /**
  * What a lane begins with has failed often: what another one has to tell waits for no clock but one that the endpoint asked for. It is the
  * best probe, as it passes nothing. If it fails, too, it is tried again on its own clock, until it has failed often as well; and so is
  * the second of two that have failed, so that what comes behind either is tried soon.
  */
-function lanesToPass({ lanes }: TakenWebhook, nowMs: number): readonly TellLane[] {
+function lanesToPass(taken: TakenWebhook, nowMs: number): readonly TellLane[] {
+  const { lanes } = taken;
   const isStuck = TELL_LANES.some(
     (lane) => hasFailedOften(lanes[lane]) && isOver(lanes[lane].claim?.notBeforeMs, nowMs),
   );
   const begun = LANES.filter((lane) => hasFailed(lanes[lane]) && !hasFailedOften(lanes[lane]));
   const due = (isStuck ? begun : begun.slice(1)).filter((lane) => isOver(lanes[lane].claim?.notBeforeMs, nowMs));
-  return isStuck ? [...TELL_LANES.filter((lane) => !hasFailed(lanes[lane])), ...due] : due;
+  return isStuck ? [...freshLanes(taken), ...due] : due;
 }
 
 /**
@@ -108,9 +108,10 @@ function lanesInTurn(work: Work, failures: number): readonly TellLane[] {
   if (work.webhook.settings.order === 'strict') return TELL_LANES;
   const stuck = TELL_LANES.filter((lane) => hasFailedOften(lanes[lane]));
   const begun = TELL_LANES.filter((lane) => hasFailed(lanes[lane]) && !stuck.includes(lane));
-  if (stuck.length === 0) return [...begun, ...freshLanes(work)];
+  const fresh = freshLanes(work.taken);
+  if (stuck.length === 0) return [...begun, ...fresh];
   const first = failures % stuck.length;
-  return [...freshLanes(work), ...begun, ...stuck.slice(first), ...stuck.slice(0, first)];
+  return [...fresh, ...begun, ...stuck.slice(first), ...stuck.slice(0, first)];
 }
 
 /**
