@@ -22,11 +22,22 @@ import {
 } from './lane-work.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
 import { firstPauses, isGivenUp, outcomeIn } from './replay-failures.js';
-import { EARLY_SPENT, failuresOf, goOn, goOnWithin, isStuck, type Next, passStuck } from './stuck-claims.js';
+import {
+  countedAnew,
+  EARLY_SPENT,
+  failuresOf,
+  goOn,
+  goOnWithin,
+  isStuck,
+  type Next,
+  passStuck,
+} from './stuck-claims.js';
 import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
 
 /** Where several requests are made at a time, each place has so many until all are settled. */
 const IN_TURN = 5;
+/** Of those that were under way when an endpoint began to fail so many count as off its clock: it is tried in other ways all the same. */
+const MOST_BESIDE = 4;
 
 /** A lane posts what comes next in the log, until it is taken; what fails often is put aside. */
 export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutcome> {
@@ -134,7 +145,7 @@ function isTooLarge({ attempt }: PostedTold, told: readonly Told[], most: number
  */
 async function halve(
   work: LaneWork,
-  { to, without, probe }: LaneClaim,
+  { to, without, probe, offClock }: LaneClaim,
   told: readonly Told[],
   answered: PostedTold,
 ): Promise<LaneOutcome> {
@@ -142,8 +153,9 @@ async function halve(
   const pause = pausing(answered);
   const { deps, taken, lane } = work;
   const most = Math.floor(told.length / 2);
-  const isKept = without || probe || pause.notBeforeMs !== undefined;
-  const kept = isKept && { to, most, ...(without && { without }), ...(probe && { probe }), refusals: 0, ...pause };
+  const isKept = without || probe || offClock || pause.notBeforeMs !== undefined;
+  const given = { to, ...(without && { without }), ...(probe && { probe }), ...(offClock && { offClock }) };
+  const kept = isKept && { ...given, most, refusals: 0, ...pause };
   const { cursor, asked } = taken.lanes[lane];
   const state = { cursor, ...(asked && { asked }), ...(kept && { claim: kept }), most };
   return (await settleDelivery(deps.store, taken, { lane, state, nowMs }, { attempt })) ? 'more' : 'taken';
@@ -157,15 +169,14 @@ function grown({ state: { most, claim, ...state }, ...next }: Next): Next {
 }
 
 /** An endpoint that has another URL or other headers has passed another test: failures before say nothing of it. One that is resumed is as it was. */
-function countedAnew({ webhook }: LaneWork, claim: LaneClaim): LaneClaim {
+function asTested({ webhook }: LaneWork, claim: LaneClaim): LaneClaim {
   if (claim.testedAtMs === webhook.verifiedAtMs) return claim;
-  const { silences: _silences, probes: _probes, sinceTurn: _sinceTurn, early: _early, tried: _tried, ...rest } = claim;
-  return { ...rest, refusals: 0, testedAtMs: webhook.verifiedAtMs };
+  return { ...countedAnew(claim), testedAtMs: webhook.verifiedAtMs };
 }
 
 function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): LaneClaim {
-  const { takenTold } = answered;
-  const given = countedAnew(work, before);
+  const { takenTold, beside } = answered;
+  const given = asTested(work, before);
   const without = [...(given.without ?? []), ...namesOf(work, takenTold)];
   // Where another lane is stuck, this was tried in the place of that.
   const isProbe = work.isEarly || (failuresOf(given) === 0 && (work.taken.breaker.failures ?? 0) >= MANY_FAILURES);
@@ -173,6 +184,7 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
     ...given,
     ...(without.length > 0 && { without }),
     ...(isProbe && { early: EARLY_SPENT }),
+    offClock: (given.offClock ?? 0) + (work.isEarly ? 1 : Math.min(beside, MOST_BESIDE)),
     failedAs: work.taken.revision,
   };
   const { notBeforeMs: _, sinceTurn: _sinceTurn, ...rest } = claim;

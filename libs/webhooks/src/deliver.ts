@@ -7,7 +7,7 @@ import { LANES, type Lane, type TellLane } from '@gateway/store/webhooks/deliver
 import { readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { deliverLane } from './deliver-lane.js';
 import { deliverParked } from './deliver-parked.js';
-import { hasFailed, hasFailedOften, mayProbeEarly, probeEarly } from './stuck-claims.js';
+import { hasFailed, hasFailedOften, mayPostOffClock, mayProbeEarly, probeEarly } from './stuck-claims.js';
 import { type DeliverDeps, keeperOf, type LaneOutcome, type Work } from './work.js';
 
 /** `more`: again at once. `waiting`: until its time has come. `quiet`: until something happens. */
@@ -28,7 +28,8 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   const nowMs = deps.clock.nowMs();
   const isEarly = !isOver(taken.breaker.nextAttemptMs, nowMs);
   const passing = lanesToPass(taken, nowMs);
-  const mayTryEarly = passing.length > 0 || TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs));
+  const isEarlyDue = passing.length > 0 || TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs));
+  const mayTryEarly = isEarlyDue && mayPostOffClock(taken);
   if (isEarly && !(isOver(taken.breaker.askedUntilMs, nowMs) && mayTryEarly)) return 'waiting';
   const webhook = await readAgainIfChanged(deps, taken);
   if (!webhook) return 'gone';

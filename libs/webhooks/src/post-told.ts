@@ -8,6 +8,8 @@ import { type Answered, confirmClaim, GONE, keeperOf, post, type Work } from './
 /** The answer that counts: the first failure, or the last one; and all that is about those of whom all was taken. */
 export interface PostedTold extends Answered {
   takenTold: Told[];
+  /** How many failed beside the one that the clock of the endpoint counts. */
+  beside: number;
 }
 
 /** Not where the endpoint was changed in between. */
@@ -30,11 +32,13 @@ export async function postTold(
   const waiting = told[0]?.parks.device === undefined ? [...chainsOf(told, keyOf).values()] : [[told]];
   const takenTold: Told[] = [];
   let counts: Answered | undefined;
+  let failures = 0;
   let failed: 'failed' | 'stopped' | undefined;
   let isChanged = false;
   // That which counts is written down with what came of all. The others before the wait, in which others are answered: each once.
   const note = async (answered: Answered) => {
     const former = counts;
+    if (!wasTaken(answered.attempt)) failures++;
     counts = former && !wasTaken(former.attempt) && !asksForMore(answered, former) ? former : answered;
     const other = counts === former ? answered : former;
     if (other) await recordAttempt(deps.store, taken.workspace, taken.id, { attempt: other.attempt });
@@ -66,7 +70,8 @@ export async function postTold(
   await confirmClaim(work);
   const places = taken.breaker.failures ? 1 : webhook.settings.concurrency;
   await Promise.all(Array.from({ length: places }, run));
-  return failed === 'stopped' || !counts ? undefined : { ...counts, takenTold };
+  if (failed === 'stopped' || !counts) return undefined;
+  return { ...counts, takenTold, beside: counts.isBeside ? failures : Math.max(failures - 1, 0) };
 }
 
 /** That it is gone, or wants more time, is true of the endpoint whichever of its answers says so. */

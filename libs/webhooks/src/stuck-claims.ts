@@ -1,7 +1,7 @@
 import { compareCursors } from '@gateway/contracts/events/cursor';
 import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
-import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
+import { claimDelivery, settleDelivery, type TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Told } from './feed.js';
@@ -35,8 +35,11 @@ import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefu
  * would have other ids.
  */
 
-/** So many less where it was itself tried early, in the place of another one: in all lanes a day of an outage is a hundred requests. */
+/** So many less where it was itself tried early, in the place of another one. */
 export const EARLY_SPENT = 2;
+/** A failing endpoint gets so many requests that its clock does not ask for, until something is taken: with these a day is 110 at most. */
+const MOST_OFF_CLOCK = 7;
+
 export const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
 
 export const hasFailed = ({ claim }: LaneState): boolean => claim !== undefined && failuresOf(claim) > 0;
@@ -57,6 +60,15 @@ export const mayProbeEarly = ({ claim }: LaneState, nowMs: number): boolean =>
   (claim.early ?? 0) < EARLY_PROBES &&
   !claim.probe &&
   isOver(claim.notBeforeMs, nowMs);
+
+export const mayPostOffClock = ({ lanes }: TakenWebhook): boolean =>
+  Object.values(lanes).reduce((total, { claim }) => total + (claim?.offClock ?? 0), 0) < MOST_OFF_CLOCK;
+
+/** As if it had never failed. */
+export function countedAnew(claim: LaneClaim): LaneClaim {
+  const { silences, probes, sinceTurn, early, offClock, tried, ...rest } = claim;
+  return { ...rest, refusals: 0 };
+}
 
 export function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
   const work = inLane(given, lane);
@@ -176,9 +188,9 @@ async function proven(work: LaneWork, { claim, probe }: Trial, split: Split): Pr
 
 /** What may have been taken comes again as it was; an event that is told alone always does. */
 function open({ taken, lane }: LaneWork, { claim, probe, isEarly }: Trial) {
-  const { probes = 0, early = 0, sinceTurn = 0 } = claim;
+  const { probes = 0, early = 0, offClock = 0, sinceTurn = 0 } = claim;
   const counted = isEarly
-    ? { early: early + 1, probes: probes + 1 }
+    ? { early: early + 1, offClock: offClock + 1, probes: probes + 1 }
     : { probes: Math.max(probes + 1, failuresOf(claim)) };
   return {
     ...taken.lanes[lane],
@@ -202,7 +214,7 @@ function paused({ claim, ...state }: LaneState, pause: Pick<LaneClaim, 'notBefor
 /** The next one may be taken where this was too large: it was not tried, and that was no turn. */
 function smaller(
   state: LaneState,
-  { claim: { early = 0, tried }, probe, isEarly }: Trial,
+  { claim: { early = 0, offClock = 0, tried }, probe, isEarly }: Trial,
   { told }: Split,
   { status }: WebhookAttempt,
 ): LaneState {
@@ -215,7 +227,7 @@ function smaller(
     ...counted,
     sinceTurn: (counted.sinceTurn ?? 1) - 1,
     ...(tried && { tried }),
-    ...(isEarly && { early }),
+    ...(isEarly && { early, offClock }),
   };
   return { ...state, claim, most: Math.floor(told.length / 2) };
 }
@@ -284,24 +296,10 @@ export async function goOn(work: LaneWork, claim: LaneClaim): Promise<Next> {
 /** When only a part of it was. */
 export function goOnWithin(work: LaneWork, claim: LaneClaim, part: Part): Next {
   const state = work.taken.lanes[work.lane];
-  const {
-    silences: _silences,
-    probes: _probes,
-    sinceTurn: _sinceTurn,
-    early: _early,
-    tried: _tried,
-    notBeforeMs: _notBeforeMs,
-    ...rest
-  } = claim;
-  if (endsBefore(part)) {
-    const claim = { ...rest, refusals: 0 };
-    return { state: moveTo(work, { ...state, claim }, part.told.at(-1)!.to), changes: [] };
-  }
+  const { notBeforeMs: _, ...rest } = countedAnew(claim);
+  if (endsBefore(part)) return { state: moveTo(work, { ...state, claim: rest }, part.told.at(-1)!.to), changes: [] };
   const without = [...(claim.without ?? []), ...namesOf(work, part.told)];
-  return {
-    state: { ...state, claim: { ...rest, without, refusals: 0 } },
-    changes: parkRest(work, part.told, part.left),
-  };
+  return { state: { ...state, claim: { ...rest, without } }, changes: parkRest(work, part.told, part.left) };
 }
 
 function behind(work: LaneWork, former: LaneState, { to, probe }: LaneClaim): LaneState {

@@ -76,6 +76,8 @@ export interface Work {
 /** What an endpoint made of a request, and what that means for the next ones. */
 export interface Answered extends PostedWebhook {
   nowMs: number;
+  /** Another one failed meanwhile, which is the one that the clock of the endpoint counts. */
+  isBeside: boolean;
   outcome: BreakerOutcome;
 }
 
@@ -104,7 +106,8 @@ export async function post({ deps, webhook, taken }: Work, delivery: Delivery): 
   const nowMs = clock.nowMs();
   deps.counts.countAttempt(posted.attempt);
   const breaker = asBegun(taken.breaker, failures);
-  return { ...posted, nowMs, outcome: nextBreaker(breaker, posted, { nowMs, random: deps.random() }) };
+  const isBeside = (taken.breaker.failures ?? 0) > (failures ?? 0);
+  return { ...posted, nowMs, isBeside, outcome: nextBreaker(breaker, posted, { nowMs, random: deps.random() }) };
 }
 
 /** Requests that were under way at the same time fail once, on the one clock of their endpoint. */

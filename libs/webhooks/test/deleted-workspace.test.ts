@@ -19,11 +19,15 @@ describe('a workspace that is deleted while a process delivers to its endpoints'
     const space = await openRedisSpace();
     const { store } = space;
     const session = workspaceKeys(store.space, 'shop').webhookSession('process-1');
-    let isDeleted = false;
+    let isAway = false;
+    let isAwaited = false;
     const back = defer<void>();
     // That the workspace has gone is not heard of: the node with the list of them is away.
     const smembers = async (key: string) => {
-      if (isDeleted && key === eventWorkspacesKey(store.space)) await back.promise;
+      if (isAway && key === eventWorkspacesKey(store.space)) {
+        isAwaited = true;
+        await back.promise;
+      }
       return store.redis.smembers(key);
     };
     let renewals = 0;
@@ -41,7 +45,9 @@ describe('a workspace that is deleted while a process delivers to its endpoints'
     });
     try {
       await eventually(async () => (await store.redis.exists(session)) === 1);
-      isDeleted = true;
+      // A look at the endpoint while it is deleted finds that it is gone.
+      isAway = true;
+      await eventually(() => isAwaited && renewals >= 2);
       await deleteWorkspace(store, 'shop', AT_ONCE);
       renewals = 0;
       await eventually(() => renewals >= 2);

@@ -43,6 +43,8 @@ export interface LaneClaim extends LaneRange {
   sinceTurn?: number;
   /** How many before their time had come. */
   early?: number;
+  /** How many requests of it, probes too, the clock of the failing endpoint did not ask for. */
+  offClock?: number;
   /** Up to here: what comes behind that was not tried yet. */
   tried?: string;
 }
