@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { type DeviceAddress, makeProcessId } from '@gateway/contracts/ids';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
+import { standingOf } from '@gateway/fleet/watch-master';
 import { systemClock } from '@gateway/runtime/clock';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { CliContext } from '../cli-context.js';
@@ -11,6 +12,7 @@ const RETRY_MS = 250;
 /**
  * Does `work` as the device's owner: no other process opens its session meanwhile, and writes are refused once the
  * ownership is lost. `undefined`, without calling `work`, if another process owns the device for all of `waitMs`.
+ * @throws MasterInDoubtError the keys that a master has that was replaced are of the past
  */
 export async function withDevice<Result>(
   { store, logger }: CliContext,
@@ -19,7 +21,12 @@ export async function withDevice<Result>(
   work: (ownership: HeldDevice) => Promise<Result>,
 ): Promise<{ result: Result } | undefined> {
   const owner = makeProcessId('cli', hostname());
-  const keeper = new SessionKeeper({ store, clock: systemClock, logger, owner, ttlMs: SESSION_TTL_MS });
+  const { redis, confirmWrites } = store;
+  const standing = standingOf(store, { redis, confirmWrites, logger, ttlMs: SESSION_TTL_MS });
+  const keeper = new SessionKeeper({
+    ...{ store, clock: systemClock, logger, owner, ttlMs: SESSION_TTL_MS },
+    ...(standing && { standing }),
+  });
   keeper.start();
   try {
     const ownership = await acquire(keeper, address, waitMs);
