@@ -26,8 +26,8 @@ export function joinFleet(
     const instance = await takeName(host, store, config);
     const standing = watchMaster(host, store, config);
     const keeper = new SessionKeeper({
-      ...{ store, clock: systemClock, logger: lifecycle.logger, owner: processId, ttlMs: config.SESSION_TTL_MS },
-      renewals: onConnection(store, clients.sessions),
+      ...{ store: onConnection(store, clients.sessions), clock: systemClock, logger: lifecycle.logger },
+      ...{ owner: processId, ttlMs: config.SESSION_TTL_MS },
       metrics: addOwnershipMetrics(host.registry),
       ...(standing && { standing }),
       ...(instance && { noteSession: instance.noteSession }),

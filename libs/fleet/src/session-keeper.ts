@@ -45,9 +45,8 @@ interface LiveSession extends OpenSession {
 }
 
 export interface SessionKeeperDeps {
+  /** Of one connection: what is taken there ends where it is renewed no more. */
   store: Store;
-  /** For renewals. Default: the same. */
-  renewals?: Store;
   clock: Clock;
   logger: Logger;
   /** Of this start of this process: no other ever has it. */
@@ -191,8 +190,8 @@ export class SessionKeeper {
 
   /** A renewal that hangs while Redis is away does not keep us from noticing the deadline: checks go by the clock. */
   private async renew(sessions: readonly LiveSession[], askedAtMs: number): Promise<void> {
-    const { store, renewals = store, standing, logger, ttlMs } = this.deps;
-    const alive = await renewSessions(renewals, sessions, ttlMs).catch(() => []);
+    const { store, standing, logger, ttlMs } = this.deps;
+    const alive = await renewSessions(store, sessions, ttlMs).catch(() => []);
     for (const [index, session] of sessions.entries()) {
       if (alive[index] !== false) continue;
       logger.warn('session ended', { shard: session.shard, devices: session.kept.size });

@@ -12,7 +12,7 @@ import { onWholeSlots } from './whole-slots.js';
  * - `commands` waits for Redis without a limit. For owners and workers.
  * - `failFast` fails in under 3 s when Redis does not answer. For requests with a caller waiting.
  * - `queue` and `failFastQueue` are the same for BullMQ alone: it teaches its connection two hundred commands.
- * - `sessions` waits as `commands` does, and carries nothing but renewals: behind a file or a list they could come too late.
+ * - `sessions` waits as `commands` does, and carries nothing but what a process owns: behind a file or a list renewals could come too late.
  * - `subscriber` is only for subscriptions, and renews them by itself after an outage.
  * - `confirms` asks whether replicas have what others wrote, which holds it up: nothing else goes by it.
  */
