@@ -22,6 +22,7 @@ import {
 } from './lane-work.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
 import { firstPauses, isGivenUp, outcomeIn } from './replay-failures.js';
+import { grown, halved } from './request-size.js';
 import {
   countedAnew,
   EARLY_SPENT,
@@ -116,7 +117,10 @@ async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutco
   const attempt = { ...answered.attempt, ...(isOneRequest && { range }) };
   if (isTooLarge(answered, told, claim.most)) return halve(work, claim, told, { ...answered, attempt });
   const next = wasAllTaken(answered, told)
-    ? grown(left.length > 0 ? goOnWithin(work, claim, { told, left }) : await goOn(work, claim))
+    ? withSize(
+        left.length > 0 ? goOnWithin(work, claim, { told, left }) : await goOn(work, claim),
+        isOneRequest ? told.length : 0,
+      )
     : {
         state: { ...taken.lanes[lane], claim: afterFailure(work, claim, answered) },
         changes: parkRest(work, answered.takenTold, left),
@@ -152,20 +156,23 @@ async function halve(
   const { attempt, nowMs } = answered;
   const pause = pausing(answered);
   const { deps, taken, lane } = work;
-  const most = Math.floor(told.length / 2);
+  const size = halved(taken.lanes[lane], told.length);
   const isKept = without || probe || offClock || pause.notBeforeMs !== undefined;
   const given = { to, ...(without && { without }), ...(probe && { probe }), ...(offClock && { offClock }) };
-  const kept = isKept && { ...given, most, refusals: 0, ...pause };
+  const kept = isKept && { ...given, most: size.most, refusals: 0, ...pause };
   const { cursor, asked } = taken.lanes[lane];
-  const state = { cursor, ...(asked && { asked }), ...(kept && { claim: kept }), most };
+  const state = { cursor, ...(asked && { asked }), ...(kept && { claim: kept }), ...size };
   return (await settleDelivery(deps.store, taken, { lane, state, nowMs }, { attempt })) ? 'more' : 'taken';
 }
 
-/** After requests that were too large they grow again, twofold with each that is taken. */
-function grown({ state: { most, claim, ...state }, ...next }: Next): Next {
-  const larger = most !== undefined && most * 2 < WEBHOOK_LIMITS.maxChanges && { most: most * 2 };
-  const inParts = ({ most: former, ...left }: LaneClaim): LaneClaim => ({ ...left, ...(former && larger) });
-  return { ...next, state: { ...state, ...(claim && { claim: inParts(claim) }), ...larger } };
+function withSize({ state, ...next }: Next, changes: number): Next {
+  const { most: _most, growsAfter: _growsAfter, claim, ...rest } = state;
+  const size = grown(state, changes);
+  const inParts = ({ most: former, ...left }: LaneClaim): LaneClaim => ({
+    ...left,
+    ...(former && size.most && { most: size.most }),
+  });
+  return { ...next, state: { ...rest, ...(claim && { claim: inParts(claim) }), ...size } };
 }
 
 /** An endpoint that has another URL or other headers has passed another test: failures before say nothing of it. One that is resumed is as it was. */

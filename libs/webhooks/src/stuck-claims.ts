@@ -26,6 +26,7 @@ import {
 import { wholeOf, withLead } from './parked-wholes.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
 import { outcomeIn, pauseAfterProbe, wasOtherTaken } from './replay-failures.js';
+import { halved } from './request-size.js';
 import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused } from './work.js';
 
 /**
@@ -229,7 +230,7 @@ function smaller(
     ...(tried && { tried }),
     ...(isEarly && { early, offClock }),
   };
-  return { ...state, claim, most: Math.floor(told.length / 2) };
+  return { ...state, claim, ...halved(state, told.length) };
 }
 
 interface Split {

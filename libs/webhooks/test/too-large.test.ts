@@ -109,6 +109,32 @@ describe('an endpoint that takes small requests only', () => {
     }
   });
 
+  it('is asked for more than it takes ever more seldom, and has large requests again when it takes them', async () => {
+    const run = await create({ gatherSeconds: 1, types: ['messages.updated'] });
+    const write = async () => record(await accept(numbers), 'acked', 0, numbers.length);
+    const numbers = Array.from({ length: 1_000 }, (_, i) => `49151124${String(40_000 + i)}`);
+    let asked = 0;
+    stage.refuses = ({ data }) => {
+      if (!isTooLarge(data)) return false;
+      asked++;
+      return 413;
+    };
+    // As a proxy may that is busy.
+    stage.asksFor = ({ data }) => (isTooLarge(data) ? 60 : 0);
+    await write();
+    stage.aheadMs += 2_000;
+    await wait(run, 15 * 60);
+    expect(rows().flat()).to.have.length(1_000);
+    expect(asked).to.be.at.most(15);
+    stage.refuses = () => false;
+    stage.asksFor = () => 0;
+    for (let i = 0; i < 5; i++) await write();
+    stage.posted = [];
+    await wait(run, 60);
+    expect(rows().flat()).to.have.length(6_000);
+    expect((stage.posted.at(-1)!.data.changes as ChangeData[]).length).to.equal(500);
+  });
+
   it('is told no further part once it is paused, though what else is under way takes longer', async () => {
     const run = await create({ types: BOTH });
     await record(await accept(PEOPLE.slice(0, 10)), 'acked', 0, 10);

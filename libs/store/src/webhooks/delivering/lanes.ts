@@ -64,4 +64,6 @@ export interface LaneState {
   claim?: LaneClaim;
   /** No more than so many changes in a request: it had more, and that was too much. */
   most?: number;
+  /** `most` is doubled after so many requests that are taken; how many of them are left; and whether none was taken since it was doubled. */
+  growsAfter?: { requests: number; left: number; isNew?: true };
 }
