@@ -149,7 +149,7 @@ function isTooLarge({ attempt }: PostedTold, told: readonly Told[], most: number
  */
 async function halve(
   work: LaneWork,
-  { to, without, probe, offClock }: LaneClaim,
+  { to, without, probe, offClock, testedAtMs }: LaneClaim,
   told: readonly Told[],
   answered: PostedTold,
 ): Promise<LaneOutcome> {
@@ -158,7 +158,7 @@ async function halve(
   const { deps, taken, lane } = work;
   const size = halved(taken.lanes[lane], told.length);
   const isKept = without || probe || offClock || pause.notBeforeMs !== undefined;
-  const given = { to, ...(without && { without }), ...(probe && { probe }), ...(offClock && { offClock }) };
+  const given = { to, ...(without && { without }), ...(probe && { probe }), ...(offClock && { offClock, testedAtMs }) };
   const kept = isKept && { ...given, most: size.most, refusals: 0, ...pause };
   const { cursor, asked } = taken.lanes[lane];
   const state = { cursor, ...(asked && { asked }), ...(kept && { claim: kept }), ...size };
