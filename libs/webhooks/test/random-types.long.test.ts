@@ -1,6 +1,7 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { changeWebhook } from '@gateway/store/webhooks/webhooks';
+import { Random } from '@gateway/testkit/chaos/random';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
@@ -18,8 +19,9 @@ describe('an endpoint that asks for other types again and again, and refuses som
   const { space, stage, create, accept, ownership } = useLoggedEndpoint();
 
   /** Answers what it asked for, one after the other. */
-  async function play(random: () => number): Promise<string[][]> {
-    const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
+  async function play(dice: Random): Promise<string[][]> {
+    const random = () => dice.next();
+    const pick = <T>(from: readonly T[]): T => dice.pick(from);
     const asked = [pick(ASKED)];
     // Of several at a time see ADR 60.
     const run = await create({ types: asked[0]!, gatherSeconds: 1 });
@@ -86,7 +88,7 @@ describe('an endpoint that asks for other types again and again, and refuses som
 
   for (let seed = 1; seed <= SEQUENCES; seed++) {
     it(`is told each change, in each way once at most (${seed})`, async () => {
-      const asked = await play(randomOf(seed));
+      const asked = await play(new Random(seed));
       const idsOf = (index: number, status: string, isTogether: boolean) =>
         new Set(
           stage.events
@@ -105,14 +107,3 @@ describe('an endpoint that asks for other types again and again, and refuses som
     });
   }
 });
-
-/** Mulberry32. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
