@@ -1,13 +1,18 @@
+import { sleep } from '@gateway/runtime/clock';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
-import type { Benchmark } from '../support/benchmark.js';
+import type { BenchContext, Benchmark } from '../support/benchmark.js';
 import { compare } from '../support/compare.js';
+import { countCommands } from '../support/count-commands.js';
 import { linkDevices } from '../support/link-devices.js';
+import { countConnections } from '../support/process-usage.js';
 import { timeUntilAllAcked } from '../support/send.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { rounded, sum } from '../support/statistics.js';
 
 const DEVICES = 6;
 const RECIPIENTS = 200;
+const IDLE_SECONDS = 20;
 
 /** What several masters cost who need one only. */
 export const clusterBenchmark: Benchmark = {
@@ -36,6 +41,32 @@ export const clusterBenchmark: Benchmark = {
     await ours();
     await baseline();
     const unit = 'messages/s';
-    return { ...(await compare(context, { ours, baseline, unit })), unit, devices: DEVICES };
+    const found = await compare(context, { ours, baseline, unit });
+    const masters = cluster.shards.map(({ master }) => master.ownUrl);
+    return {
+      ...{ ...found, unit, devices: DEVICES },
+      onCluster: await countCosts(context, stages.ours, { urls: masters, send: ours }),
+      onOne: await countCosts(context, stages.baseline, { urls: [stages.baseline.space.url], send: baseline }),
+    };
   },
 };
+
+/** Commands of all processes, on all masters; connections of the sender, to all of them. */
+async function countCosts(
+  { lifecycle, say }: BenchContext,
+  { space, gateway }: Stage,
+  { urls, send }: { urls: readonly string[]; send(): Promise<unknown> },
+) {
+  const { clients } = space;
+  const taking = await Promise.all(urls.map((url) => countCommands(lifecycle, { url, clients })));
+  const take = () => sum(taking.map((counts) => counts().commands));
+  say(`what ${urls.length} masters are asked`);
+  take();
+  await sleep(IDLE_SECONDS * 1000);
+  const idleCommandsPerSecond = rounded(take() / IDLE_SECONDS);
+  await send();
+  const commandsPerMessage = rounded(take() / (DEVICES * RECIPIENTS));
+  const { pid } = gateway.senders[0]!;
+  const connectionsOfSender = sum(urls.map((url) => countConnections(pid, Number(new URL(url).port))));
+  return { idleCommandsPerSecond, commandsPerMessage, connectionsOfSender };
+}

@@ -1,4 +1,5 @@
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
+import { isCluster, masterNodes } from '@gateway/runtime/redis/redis-nodes';
 import { monitor } from '@gateway/testkit/redis-servers/monitor';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 import { Redis } from 'ioredis';
@@ -16,10 +17,11 @@ export interface CommandCounts {
  */
 export async function countCommands(
   lifecycle: Lifecycle,
-  { url, clients }: RedisSpace,
+  { url, clients }: Pick<RedisSpace, 'url' | 'clients'>,
   isApart: (command: readonly string[], connection: string) => boolean = () => false,
 ): Promise<() => CommandCounts> {
-  const own = new Set(await Promise.all(Object.values(clients).filter(isClient).map(addressOf)));
+  const ownClients = Object.values(clients).filter(isClient).flatMap(masterNodes);
+  const own = new Set(await Promise.all(ownClients.map(addressOf)));
   const connection = new Redis(url);
   own.add(await addressOf(connection));
   const names = await connectionNames(connection);
@@ -40,7 +42,7 @@ export async function countCommands(
 }
 
 function isClient(value: unknown): value is Redis {
-  return value instanceof Redis;
+  return value instanceof Redis || isCluster(value);
 }
 
 /** By their addresses. */
