@@ -21,7 +21,7 @@ import {
   whatFollows,
 } from './lane-work.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
-import { firstPauses, isGivenUp, outcomeIn } from './replay-failures.js';
+import { afterTaken, firstPauses, isGivenUp, outcomeIn } from './replay-failures.js';
 import { grown, halved } from './request-size.js';
 import {
   countedAnew,
@@ -30,10 +30,21 @@ import {
   goOn,
   goOnWithin,
   isStuck,
+  mayDoubt,
   type Next,
+  passRefused,
   passStuck,
 } from './stuck-claims.js';
-import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
+import {
+  type LaneOutcome,
+  MANY_FAILURES,
+  manyFor,
+  pausing,
+  TOO_LARGE,
+  type Work,
+  wasRefused,
+  wasSilent,
+} from './work.js';
 
 /** Where several requests are made at a time, each place has so many until all are settled. */
 const IN_TURN = 5;
@@ -71,7 +82,10 @@ async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
   const aside = taken.hasParked ? await whatFollows(work, told) : [];
   const without = namesOf(work, aside);
   const { most } = state;
-  const claim: LaneClaim = { to, refusals: 0, ...(most && { most }), ...(without.length > 0 && { without }) };
+  const claim: LaneClaim = {
+    ...{ to, refusals: 0, ...(most && { most }), ...(without.length > 0 && { without }) },
+    ...(!isTogether(told) && mayDoubt(work) && { isDoubted: true as const }),
+  };
   const write = { lane, state: { ...state, claim }, changes: parkAll(work, aside), nowMs: deps.clock.nowMs() };
   if (!(await claimDelivery(deps.store, taken, write))) return 'taken';
   deps.posted.note(place, to);
@@ -116,18 +130,34 @@ async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutco
   const range = { lane: source, after: cursor, ...rangeOf(work, claim, { told, left }), ...(times && { times }) };
   const attempt = { ...answered.attempt, ...(isOneRequest && { range }) };
   if (isTooLarge(answered, told, claim.most)) return halve(work, claim, told, { ...answered, attempt });
-  const next = wasAllTaken(answered, told)
-    ? withSize(
-        left.length > 0 ? goOnWithin(work, claim, { told, left }) : await goOn(work, claim),
-        isOneRequest ? told.length : 0,
-      )
-    : {
-        state: { ...taken.lanes[lane], claim: afterFailure(work, claim, answered) },
-        changes: parkRest(work, answered.takenTold, left),
-      };
-  const outcome = outcomeIn(work, answered);
+  const part = { told, left };
+  const next = await nextOf(work, claim, { ...part, answered });
+  const outcome = isPassed(claim, { ...part, answered }) ? afterTaken(work, answered) : outcomeIn(work, answered);
   if (!(await settleDelivery(deps.store, taken, { lane, ...next, nowMs }, { attempt, outcome }))) return 'taken';
-  return answered.outcome.status === 'active' ? 'more' : 'waiting';
+  return answered.outcome.status === 'active' || claim.isDoubted ? 'more' : 'waiting';
+}
+
+interface AnsweredPart extends Part {
+  answered: PostedTold;
+}
+
+async function nextOf(work: LaneWork, claim: LaneClaim, part: AnsweredPart): Promise<Next> {
+  const { told, left, answered } = part;
+  const { takenTold } = answered;
+  if (wasAllTaken(answered, told)) {
+    const next = left.length > 0 ? goOnWithin(work, claim, part) : await goOn(work, claim);
+    return withSize(next, isTogether(told) ? told.length : 0);
+  }
+  const refused = told.filter((each) => !takenTold.includes(each));
+  if (isPassed(claim, part)) return passRefused(work, claim, refused);
+  const state = { ...work.taken.lanes[work.lane], claim: afterFailure(work, claim, answered) };
+  return { state, changes: parkRest(work, takenTold, left) };
+}
+
+/** Others of a doubted claim were taken. */
+function isPassed({ isDoubted }: LaneClaim, { left, answered }: AnsweredPart): boolean {
+  const { takenTold, retryAfterMs } = answered;
+  return isDoubted === true && wasRefused(answered) && takenTold.length > 0 && !retryAfterMs && left.length === 0;
 }
 
 /** Of one request, as it is posted again when it is replayed. */
@@ -195,7 +225,7 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
     failedAs: work.taken.revision,
   };
   const { notBeforeMs: _, sinceTurn: _sinceTurn, ...rest } = claim;
-  const pause = (failures: number) => pausing(answered, firstPauses(work, failures));
+  const pause = (failures: number) => pausing(answered, firstPauses(work, failures, manyFor(given)));
   if (wasRefused(answered)) return { ...rest, ...pause(rest.refusals + 1), refusals: rest.refusals + 1 };
   if (!wasSilent(answered)) return claim;
   const silences = (rest.silences ?? 0) + 1;

@@ -13,7 +13,7 @@ import {
   toldBy,
   whatFollows,
 } from './lane-work.js';
-import { MANY_FAILURES } from './work.js';
+import { manyFor } from './work.js';
 
 /** Without waiting: for what is there already, and what comes later. */
 export const EARLY_PROBES = 3;
@@ -29,7 +29,7 @@ const REACH = [0, 8, 80, 242, PROBE_EVENTS - 1];
 const MANY_BEHIND = 100;
 
 /** It was answered too seldom to say that it is refused. */
-export const isSilent = ({ refusals }: LaneClaim): boolean => refusals < MANY_FAILURES;
+export const isSilent = (claim: LaneClaim): boolean => claim.refusals < manyFor(claim);
 
 /** The first two are tried again, and no further ones: in an outage each would have an id of its own. */
 const insideOf = (probes: number): number =>
@@ -62,7 +62,9 @@ export async function findProbe(
   const { probes = 0, tried } = claim;
   // Events that are told alone have the same ids whichever of them are told.
   const mayDivide = refused.length > 1 && !(isSilent(claim) && isTogether(failed));
-  const inside = mayDivide ? { only: pickFar(refused, insideOf(probes)) } : undefined;
+  // All that is there may have failed already: one is kept for what comes later.
+  const isLast = claim.isDoubted && isEarly && (claim.early ?? 0) === EARLY_PROBES - 1;
+  const inside = mayDivide && !isLast ? { only: pickFar(refused, insideOf(probes)) } : undefined;
   // Later by turns, as all that comes behind it may be refused for another reason.
   if (inside && probes > 0 && (probes < EARLY_PROBES || (!isEarly && probes % 2 === 1))) return inside;
   const isNew = ({ to }: Behind) => tried === undefined || compareCursors(to, tried) > 0;

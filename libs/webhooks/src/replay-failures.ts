@@ -30,7 +30,8 @@ export function outcomeIn(work: LaneWork, answered: PostedTold, isEarly = work.i
   return { status: 'active', breaker: { ...work.taken.breaker, failedReplay: true } };
 }
 
-const afterTaken = ({ taken }: LaneWork, { nowMs }: Answered): BreakerOutcome =>
+/** Though something beside it was refused. */
+export const afterTaken = ({ taken }: LaneWork, { nowMs }: Answered): BreakerOutcome =>
   nextBreaker(taken.breaker, { attempt: { status: 200 } }, { nowMs, random: 0 });
 
 /** Whether the endpoint took something else since this lane failed last, unless its owner has changed or resumed it. */
@@ -41,9 +42,9 @@ export const wasOtherTaken = ({ lane, taken: { breaker } }: LaneWork): boolean =
  * After so many failures of a claim, whatever others are answered. Then the clock of the endpoint says when it is posted again; a replay has
  * its own, for ever in strict order, in which it is never put aside.
  */
-export function firstPauses(work: LaneWork, failures: number): number {
+export function firstPauses(work: LaneWork, failures: number, many = MANY_FAILURES): number {
   const isKept = work.lane === 'replay' && work.webhook.settings.order === 'strict';
-  if (failures >= MANY_FAILURES && !isKept && !hasOwnClock(work)) return 0;
+  if (failures >= many && !isKept && !hasOwnClock(work)) return 0;
   return DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]!;
 }
 

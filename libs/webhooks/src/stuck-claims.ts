@@ -27,7 +27,7 @@ import { wholeOf, withLead } from './parked-wholes.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
 import { outcomeIn, pauseAfterProbe, wasOtherTaken } from './replay-failures.js';
 import { halved } from './request-size.js';
-import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefused } from './work.js';
+import { type LaneOutcome, manyFor, pausing, TOO_LARGE, type Work, wasRefused } from './work.js';
 
 /**
  * What failed three times may be what no server likes, or the server may be out of order: then what comes behind it is posted, a probe. If
@@ -40,13 +40,15 @@ import { type LaneOutcome, MANY_FAILURES, pausing, TOO_LARGE, type Work, wasRefu
 export const EARLY_SPENT = 2;
 /** A failing endpoint gets so many requests that its clock does not ask for, until something is taken: with these a day is 110 at most. */
 const MOST_OFF_CLOCK = 7;
+/** After something was put aside. */
+const DOUBT_MS = 10 * 60_000;
 
 export const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
 
 export const hasFailed = ({ claim }: LaneState): boolean => claim !== undefined && failuresOf(claim) > 0;
 
-const isFailing = ({ refusals, silences = 0 }: LaneClaim): boolean =>
-  refusals >= MANY_FAILURES || silences >= MANY_FAILURES;
+const isFailing = (claim: LaneClaim): boolean =>
+  claim.refusals >= manyFor(claim) || (claim.silences ?? 0) >= manyFor(claim);
 
 /** What comes behind it is tried in its place. */
 export const hasFailedOften = ({ claim }: LaneState): boolean => claim !== undefined && isFailing(claim);
@@ -88,7 +90,7 @@ export async function passStuck(work: LaneWork, claim: LaneClaim): Promise<LaneO
   const isEarly = !breaker.failures && mayProbeEarly(lanes[work.lane], work.deps.clock.nowMs());
   const { probes = 0, sinceTurn = 0 } = claim;
   // It may be what would be taken: so it has its turn as soon as the time of the endpoint has come, and then after two probes at most.
-  const isFirst = failuresOf(claim) === MANY_FAILURES;
+  const isFirst = failuresOf(claim) === manyFor(claim);
   const isTurn = probes < failuresOf(claim) && !(isFirst && sinceTurn > 0);
   const mayGoOn = !isFirst && sinceTurn < 2;
   return isTurn || (mayGoOn && !claim.probe) ? probe(work, claim, { isEarly, isTurn }) : 'quiet';
@@ -184,7 +186,8 @@ const rangeOf = ({ to, without }: LaneRange): LaneRange => ({ to, ...(without &&
 async function proven(work: LaneWork, { claim, probe }: Trial, split: Split): Promise<Next> {
   const { claim: _, ...state } = work.taken.lanes[work.lane];
   const to = 'to' in probe ? probe.to : claim.to;
-  return { state: moveTo(work, state, to), changes: await parkOthers(work, claim, split) };
+  const doubting = doubtOthers(work, split.failed);
+  return { state: { ...moveTo(work, state, to), ...doubting }, changes: await parkOthers(work, claim, split) };
 }
 
 /** What may have been taken comes again as it was; an event that is told alone always does. */
@@ -265,6 +268,13 @@ async function parkOthers(
   return [...parkAll(work, failed), ...(await keepWhole(work, claim, failed)), ...parkAll(work, passed)];
 }
 
+/** Where a handler is broken for one kind of event, each would take half a minute: what is told alone has the same id wherever it is told. */
+export const mayDoubt = ({ deps, webhook, taken, lane }: LaneWork): boolean =>
+  webhook.settings.order !== 'strict' && !isOver(taken.lanes[lane].doubtsUntilMs, deps.clock.nowMs());
+
+const doubtOthers = ({ deps }: LaneWork, failed: readonly Told[]): Pick<LaneState, 'doubtsUntilMs'> =>
+  isTogether(failed) ? {} : { doubtsUntilMs: deps.clock.nowMs() + DOUBT_MS };
+
 /** The claim is put aside, and the lane goes on behind it. What was posted as a probe may have been taken, and comes again as it was. */
 async function park(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
   const { deps, taken, lane } = work;
@@ -277,7 +287,7 @@ async function park(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
     probe && 'only' in probe
       ? { ...former, claim: { to: claim.to, without, refusals: 0 } }
       : behind(work, former, claim);
-  const write = { lane, state, changes, nowMs: deps.clock.nowMs() };
+  const write = { lane, state: { ...state, ...doubtOthers(work, split.failed) }, changes, nowMs: deps.clock.nowMs() };
   return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
 }
 
@@ -292,6 +302,12 @@ export async function goOn(work: LaneWork, claim: LaneClaim): Promise<Next> {
   if (passed.length > 0 && work.webhook.settings.order === 'strict')
     return { state: moveTo(work, former, to), changes: [] };
   return { state: behind(work, former, claim), changes: parkAll(work, passed) };
+}
+
+/** When others of a doubted claim were taken: these are put aside. */
+export function passRefused(work: LaneWork, claim: LaneClaim, refused: readonly Told[]): Next {
+  const { claim: _, ...former } = work.taken.lanes[work.lane];
+  return { state: { ...behind(work, former, claim), ...doubtOthers(work, refused) }, changes: parkAll(work, refused) };
 }
 
 /** When only a part of it was. */

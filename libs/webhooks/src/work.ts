@@ -9,7 +9,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import type { GapCause } from '@gateway/store/events/reading/gaps';
 import type { TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import type { Lane } from '@gateway/store/webhooks/delivering/lanes';
+import type { Lane, LaneClaim } from '@gateway/store/webhooks/delivering/lanes';
 import type { WebhookOwner } from '@gateway/store/webhooks/delivering/owners';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type { Delivery, Feed } from './feed.js';
@@ -127,6 +127,7 @@ export function pausing({ retryAfterMs = 0, nowMs }: Answered, leastMs = 0): { n
 
 /** Then something else is tried. */
 export const MANY_FAILURES = 3;
+export const manyFor = ({ isDoubted }: Pick<LaneClaim, 'isDoubted'>): number => (isDoubted ? 1 : MANY_FAILURES);
 export const GONE = 410;
 export const TOO_LARGE = 413;
 

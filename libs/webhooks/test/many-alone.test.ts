@@ -113,6 +113,22 @@ describe('an endpoint that refuses some events that are told alone, one after th
     });
   }
 
+  for (const concurrency of [1, 10]) {
+    for (const every of [10, 2]) {
+      it(`is told of the others within 90 s all the while: of ${every} it refuses one, ${concurrency} at a time`, async () => {
+        const run = await create({ types: ['otp.sent'], concurrency });
+        refuse(true);
+        for (let second = 0; second < 10 * MINUTE; second += STEP_S) {
+          for (let n = 0; n < 4; n++) await send('otp', people % every === 1);
+          await wait(run, STEP_S);
+        }
+        await send('otp');
+        await wait(run, MINUTE);
+        await expectOthersTold(run);
+      });
+    }
+  }
+
   it('is told of one of another type within 90 s: after two hundred of a type of which it refuses all', async () => {
     const run = await create({ types: ['otp.sent', 'message.sent'] });
     refuse(true);

@@ -25,6 +25,8 @@ export type Probe = (LaneRange & { most?: number }) | { only: string };
 export interface LaneClaim extends LaneRange {
   /** It is told in parts of so many changes: a whole was too much. What is tried in its place, and is too much as well, changes nothing here. */
   most?: number;
+  /** Some of what is told alone was put aside a moment ago: this is as soon as it has failed once, if something else is taken. */
+  isDoubted?: true;
   /** How often something was answered that is no success. */
   refusals: number;
   /** How often there was no answer. */
@@ -62,6 +64,8 @@ export interface LaneState {
   /** In the middle of an entry: what its endpoint asked for when the entry was told up to there. */
   asked?: readonly AskedUpTo[];
   claim?: LaneClaim;
+  /** Until then what is told alone is doubted: see `LaneClaim`. */
+  doubtsUntilMs?: number;
   /** No more than so many changes in a request: it had more, and that was too much. */
   most?: number;
   /** `most` is doubled after so many requests that are taken; how many of them are left; and whether none was taken since it was doubled. */
