@@ -255,6 +255,27 @@ describe('dispatching a message', () => {
     expect(order.at(-1)).to.equal('expired');
   });
 
+  for (const kind of ['text', 'otp'] as const) {
+    it(`gives back a claim that was answered so late that another master may have promised something else: ${kind}`, async () => {
+      send = await load(await stage.accept([ADA], { kind }));
+      const answerAfter = (ms: number) => {
+        stage.steps.between = async (step, run) => {
+          order.push(step);
+          const answer = await run();
+          if (step === 'claim-recipient') stage.leap(ms);
+          return answer;
+        };
+      };
+      order = [];
+      answerAfter(1_001);
+      expect(await dispatch(makeDeps())).to.equal('not sent');
+      expect([order, stage.sent]).to.deep.equal([['claim-recipient', 'unused'], []]);
+      send = await load(await stage.accept([ADA], { kind }));
+      answerAfter(1_000);
+      expect(await dispatch(makeDeps())).to.equal('sent');
+    });
+  }
+
   describe('that is claimed before the library is free for it', () => {
     let news: number;
     let given: number;

@@ -52,6 +52,11 @@ export interface Written {
 
 /** A claim that waited longer for its turn is given back: what was asked with it is asked again. */
 const LONGEST_WAIT_MS = 100;
+/**
+ * And so is one whose answer took longer, also for a code: a master that stood still answers what it was asked before, and knows nothing of
+ * what another one has promised in its place meanwhile. No failover is as short.
+ */
+const LONGEST_ANSWER_MS = 1_000;
 
 type Refusal = Extract<LastAnswer, { kind: 'refuse' }>;
 
@@ -112,14 +117,14 @@ async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | unde
     return undefined;
   }
   const beganAtMs = deps.clock.nowMs();
-  const news = deps.countNews();
+  const asked = { atMs: deps.clock.monotonicMs(), news: deps.countNews() };
   const [claim, answers] = await claimAndAsk(deps, { person, ...item });
   const refusal = answers.find(({ kind }) => kind === 'refuse') as Refusal | undefined;
   if (claim !== 'claimed') await skip(deps, item, claim);
   else if (refusal) await failUnsent(deps, send, recipient, refusal.error);
   else {
     deps.spans.claimed(send, beganAtMs);
-    return sendInTurn(deps, item, news);
+    return sendInTurn(deps, item, asked);
   }
   return undefined;
 }
@@ -128,14 +133,19 @@ async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | unde
  * Unless what was asked with the claim does not hold any more when its turn comes: then not a byte of it goes out. Of a
  * code nothing was asked, and a second claim would cost it a second place in the pace.
  */
-async function sendInTurn(deps: DispatchDeps, item: WorkItem, news: number): Promise<Written | undefined> {
+async function sendInTurn(
+  deps: DispatchDeps,
+  item: WorkItem,
+  asked: { atMs: number; news: number },
+): Promise<Written | undefined> {
   const { turns, clock, verdicts } = deps;
   const { send, recipient } = item;
   const claimedAtMs = clock.monotonicMs();
   const isOtp = send.record.priority === 'otp';
-  const isOurs = await turns.take({ isUrgent: isOtp });
+  const isOld = claimedAtMs - asked.atMs > LONGEST_ANSWER_MS;
+  const isOurs = !isOld && (await turns.take({ isUrgent: isOtp }));
   const isLate = clock.monotonicMs() - claimedAtMs > LONGEST_WAIT_MS;
-  const isStale = !isOtp && (isLate || news !== deps.countNews());
+  const isStale = !isOtp && (isLate || asked.news !== deps.countNews());
   if (isOurs && !isStale && send.mayGo(recipient)) {
     return sendOne(deps, item).finally(() => turns.give());
   }
