@@ -160,16 +160,40 @@ describe('catching up', () => {
     expect(catchUp.state).to.equal('heard');
   });
 
-  it('takes what is new behind the backlog, and does not wait for it', async () => {
+  it('takes what is new behind all of the backlog, and does not wait for what comes after its end', async () => {
     const taking = defer<void>();
-    take = () => (taken.length === 0 ? Promise.resolve() : taking.promise);
+    take = () => (taken.length < 3 ? Promise.resolve() : taking.promise);
     come('of yesterday');
-    come('new', {});
-    end();
-    await catchUp.done;
-    expect(taken).to.deep.equal(['of yesterday']);
-    taking.resolve();
+    come('STOP', {});
+    come('of this morning');
     await eventually(() => taken.length === 2);
+    end();
+    come('new', {});
+    await catchUp.done;
+    expect(taken).to.deep.equal(['of yesterday', 'of this morning', 'STOP']);
+    taking.resolve();
+    await eventually(() => taken.length === 4);
+  });
+
+  it('takes what is new at once where there is no backlog, and after silence where its end mark never comes', async () => {
+    come('before anything is announced', {});
+    await eventually(() => taken.length === 1);
+    announce(0);
+    come('none was announced', {});
+    await eventually(() => taken.length === 2);
+    announce(5);
+    come('new', {});
+    timers.pass(59_900);
+    await turn();
+    expect(taken).to.have.length(2);
+    timers.pass(100);
+    await eventually(() => taken.length === 3);
+  });
+
+  it('keeps 200 new messages waiting for the end of the backlog at most', async () => {
+    announce(5);
+    for (let i = 0; i < 200; i++) come(`new${i}`, {});
+    await eventually(() => taken.length === 200);
   });
 
   it('goes on when a message fails', async () => {

@@ -4,9 +4,14 @@ import { withPlainAcks } from '../socket/plain-acks.js';
 
 /** Messages on their way through the library. */
 export interface Intake {
-  /** Number of backlog messages that have arrived and are not handled yet. */
+  /** Number of messages that have arrived and are not handled yet, of the backlog and of those that waited for its end. */
   readonly backlog: number;
+  /** The backlog has ended: what waited for that is passed on. */
+  release(): void;
 }
+
+/** Of new messages: what comes behind them does not wait for the backlog any more. */
+const MOST_HELD = 200;
 
 /**
  * Passes messages to the library one after the other, in the order of the wire.
@@ -14,24 +19,51 @@ export interface Intake {
  * The library queues messages of the backlog separately: new messages overtake them, and the queue does
  * not report when it is empty. So their mark is removed: then the library's listener ends when the message is handled.
  *
- * @param onTaken called after each message of the backlog.
+ * New messages come while the rest of the backlog is still at the network. They wait for its end, so that what one person writes, such
+ * as START and STOP, is handled in the order in which it was written.
+ *
+ * @param isComing whether some of the backlog is still to come.
+ * @param onTaken called after each message that counts as `backlog`.
  * @param signal aborted when the session ends: the rest comes again at the next login.
  */
-export function takeInTurn(sock: BaileysSocket, { onTaken, signal }: { onTaken(): void; signal: AbortSignal }): Intake {
-  const intake = { backlog: 0 };
+export function takeInTurn(
+  sock: BaileysSocket,
+  { isComing, onTaken, signal }: { isComing(): boolean; onTaken(): void; signal: AbortSignal },
+): Intake {
+  let backlog = 0;
+  let held: (() => void)[] = [];
   let last: Promise<unknown> = Promise.resolve();
   const take = async (library: Listener, node: BinaryNode) => {
     // The library reports failures itself.
     if (!signal.aborted) await withPlainAcks(async () => library(unmarked(node))).catch(() => {});
-    if (!isOfBacklog(node)) return;
-    intake.backlog -= 1;
-    onTaken();
+  };
+  const append = (library: Listener, node: BinaryNode) => {
+    last = last.then(() => take(library, node));
+  };
+  const appendCounted = (library: Listener, node: BinaryNode) => {
+    backlog += 1;
+    append(library, node);
+    last = last.then(() => {
+      backlog -= 1;
+      onTaken();
+    });
+  };
+  const release = () => {
+    for (const pass of held) pass();
+    held = [];
   };
   replaceListeners(sock, 'CB:message', (library) => (node) => {
-    if (isOfBacklog(node)) intake.backlog += 1;
-    last = last.then(() => take(library, node));
+    if (isOfBacklog(node)) return appendCounted(library, node);
+    if (!isComing()) return append(library, node);
+    held.push(() => appendCounted(library, node));
+    if (held.length >= MOST_HELD) release();
   });
-  return intake;
+  return {
+    get backlog() {
+      return backlog;
+    },
+    release,
+  };
 }
 
 function isOfBacklog({ attrs }: BinaryNode): boolean {

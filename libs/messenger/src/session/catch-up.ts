@@ -54,6 +54,8 @@ export class CatchUp {
   readonly #timers: Timers;
   readonly #intake: Intake;
   readonly #done = defer<void>();
+  /** There is one. */
+  #hasBegun = false;
   #hasEnded = false;
   #isDone = false;
   #messages = 0;
@@ -71,7 +73,8 @@ export class CatchUp {
     this.#deps = deps;
     this.#timers = deps.timers ?? systemTimers;
     const { sock, signal } = deps;
-    this.#intake = takeInTurn(sock, { signal, onTaken: () => this.#taken() });
+    const isComing = () => this.#hasBegun && !this.#hasEnded && !this.#isDone;
+    this.#intake = takeInTurn(sock, { isComing, signal, onTaken: () => this.#taken() });
     // The library asks once, for 100.
     sock.ws.removeAllListeners('CB:ib,,offline_preview');
     sock.ws.on('CB:ib,,offline_preview', (node: BinaryNode) => this.#announced(node));
@@ -122,12 +125,14 @@ export class CatchUp {
     this.#listens();
     if (getBinaryNodeChild(node, 'offline_preview')?.attrs.count === '0') return;
     this.#heard();
+    this.#hasBegun = true;
     this.#hasNews = true;
     this.#ask();
   }
 
   #came(): void {
     this.#heard();
+    this.#hasBegun = true;
     this.#hasNews = true;
     if (!this.#hasEnded) this.#cancelRequest ??= this.#timers.after(BETWEEN_BATCHES_MS, () => this.#ask());
   }
@@ -165,6 +170,7 @@ export class CatchUp {
     this.#listens();
     this.#hasEnded = true;
     this.#cancelRequest?.();
+    this.#intake.release();
     this.#settle();
   }
 
@@ -190,6 +196,8 @@ export class CatchUp {
   #finish(): void {
     if (this.#isDone) return;
     this.#isDone = true;
+    // After silence.
+    this.#intake.release();
     if (this.#messages > 0)
       this.#deps.logger.info('backlog of incoming messages processed', { messages: this.#messages });
     this.#cancelLook?.();
