@@ -40,13 +40,35 @@ describe('a person who is forgotten', () => {
   });
 
   it('leaves a gap where they opted out with others, which is counted as wanted', async () => {
-    const run = await create();
-    const [gone, ...others] = ['447700900001', '447700900002'] as const;
-    await addOptOuts(space.store, 'main', { numbers: [gone, ...others], source: 'api', atMs: Date.now() });
-    expect(await forgetInLog(space.store, 'main', new Set([gone]))).to.equal(1);
-    await run();
-    expect(stage.events.map(({ type, data }) => [type, data.missing])).to.deep.equal([['events.gap', 1]]);
+    const [asks, doesNot] = [await create(), await create({ types: ['message.received'] })];
+    const optOut = (...numbers: string[]) =>
+      addOptOuts(space.store, 'main', { numbers, source: 'api', atMs: Date.now() });
+    const [told, missed] = ['447700900001', '447700900002'] as const;
+    await optOut(told, '447700900003');
+    await asks();
+    await optOut(missed, '447700900004');
+    expect(await forgetInLog(space.store, 'main', new Set([told, missed]))).to.equal(2);
+    for (const run of [asks, doesNot]) await run();
+    expect(stage.events.map(({ type, data }) => [type, data.missing])).to.deep.equal([
+      ['optout.added', undefined],
+      ['events.gap', 1],
+    ]);
     expect(stage.gaps).to.deep.equal(['erased']);
+  });
+
+  it('is a gap that comes again as it was where it was refused', async () => {
+    const run = await create();
+    await addOptOuts(space.store, 'main', { numbers: PEOPLE, source: 'api', atMs: Date.now() });
+    expect(await forgetInLog(space.store, 'main', new Set([FORGOTTEN]))).to.equal(1);
+    await addOptOuts(space.store, 'main', { numbers: ['447700900002'], source: 'api', atMs: Date.now() });
+    stage.refuses = ({ type }) => type === 'events.gap';
+    await wait(run, 60);
+    stage.refuses = () => false;
+    await wait(run, 600);
+    expect(stage.events.map(({ type }) => type)).to.deep.equal(['optout.added', 'events.gap']);
+    expect(
+      new Set(stage.posted.filter(({ type }) => type === 'events.gap').map((gap) => JSON.stringify(gap))).size,
+    ).to.equal(1);
   });
 
   it('is told of once where several are told at a time, and others were not taken', async () => {

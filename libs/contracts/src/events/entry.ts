@@ -76,7 +76,7 @@ export type EventPart =
   | { kind: 'restriction'; restriction?: RestrictionKind; untilMs?: number }
   /** See received-id.ts. */
   | { kind: 'received'; receivedId: string }
-  /** `phones`: digits, or `digits@lid`. */
+  /** `phones`: digits, or `digits@lid`; none where someone among them was forgotten on request. */
   | { kind: 'optOuts'; isAdded: boolean; source: OptOutSource; phones: string[] }
   /** So many changes are missing; `null`: it is not known how many. */
   | { kind: 'gap'; missing: number | null }

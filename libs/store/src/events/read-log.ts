@@ -16,6 +16,7 @@ import { defineScript, number } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
 import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
+import { erasedRows, type LogRow, withErased } from './forgetting/erased-entries.js';
 
 const noteReadingStep = defineScript({
   name: 'note-reading',
@@ -28,8 +29,6 @@ const noteReadingStep = defineScript({
 export interface LoggedEntry extends EventEntry {
   /** Of the stream. */
   id: string;
-  /** What was there was about people who were forgotten on request. */
-  isErased?: true;
 }
 
 /** What a reader missed was in the log once, and is there no more. */
@@ -67,12 +66,12 @@ export async function readLog(
   const { rows, from } = found;
   const entries: LoggedEntry[] = [];
   let changes = 0;
-  for (const [id, [, value, why]] of rows) {
+  for (const [id, [, value]] of rows) {
     if (changes >= MOST_CHANGES) break;
     if (entries.length > 0 && !isKnown(value!)) break;
     const entry = isWanted ? readIf(value!, isWanted) : readKnown(value!);
     for (const part of entry.parts) changes += weightOf(part);
-    entries.push({ id: id.toString(), ...entry, ...(why && { isErased: true }) });
+    entries.push({ id: id.toString(), ...entry });
   }
   return { entries, changes, from, isLast: rows.length < limit && entries.length === rows.length };
 }
@@ -111,14 +110,16 @@ async function readRows(
   store: Store,
   workspace: Workspace,
   { after, limit }: { after: LogPlace; limit: number },
-): Promise<{ rows: [Buffer, Buffer[]][]; from: string } | LogGone> {
+): Promise<{ rows: LogRow[]; from: string } | LogGone> {
   const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
   // In this order, as they are in one slot: what went meanwhile is not taken for all that there was.
-  const [rows, goneTo] = await Promise.all([
+  const [there, [goneTo = null, erased = null]] = await Promise.all([
     store.redis.xrangeBuffer(eventLog, `(${after.entry}`, '+', 'COUNT', limit),
-    store.redis.hget(eventMarks, 'goneTo'),
+    store.redis.hmget(eventMarks, 'goneTo', 'erased'),
   ]);
   if (goneTo !== null && isGone(after.entry, goneTo)) return { oldest: { entry: goneTo, offset: 0 } };
+  const behind = after.entry === '0-0' && goneTo !== null ? goneTo : after.entry;
+  const rows = withErased(there, erased, { after: behind, limit });
   if (after.entry !== '0-0') return { rows, from: after.entry };
   const [first] = rows;
   return { rows, from: first ? entryBefore(first[0].toString()) : (goneTo ?? '0-0') };
@@ -151,9 +152,17 @@ function checkVersion(bytes: Buffer): void {
 
 /** In the order of the ids; those that the log has no more are left out. Throws `UnknownVersionError`. */
 export async function readEntries(store: Store, workspace: Workspace, ids: readonly string[]): Promise<LoggedEntry[]> {
-  const { eventLog } = workspaceKeys(store.space, workspace);
-  const found = await Promise.all(ids.map((id) => store.redis.xrangeBuffer(eventLog, id, id)));
-  return found.flatMap((rows) => rows.map(([id, [, value]]) => ({ id: id.toString(), ...readKnown(value!) })));
+  const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
+  // In this order, as above.
+  const [found, noted] = await Promise.all([
+    Promise.all(ids.map((id) => store.redis.xrangeBuffer(eventLog, id, id))),
+    store.redis.hget(eventMarks, 'erased'),
+  ]);
+  const erased = erasedRows(noted);
+  return ids.flatMap((id, i) => {
+    const [, [, value] = []] = found[i]![0] ?? erased.get(id) ?? [];
+    return value ? [{ id, ...readKnown(value) }] : [];
+  });
 }
 
 /** Behind the newest entry. */

@@ -216,7 +216,7 @@ const TYPES: Record<Exclude<EventPart['kind'], 'changes'>, readonly string[]> = 
 };
 
 async function renderOther(
-  { store, workspace, sends, describe }: Rendering,
+  { store, workspace, sends, wanted, describe }: Rendering,
   entry: LoggedEntry,
   part: Exclude<EventPart, { kind: 'changes' }>,
 ): Promise<Pick<EntryEvent, 'event' | 'writer' | 'lostContent' | 'gap'>[]> {
@@ -257,11 +257,16 @@ async function renderOther(
     case 'optOuts': {
       const { isAdded, phones, source } = part;
       const what = isAdded ? 'added' : 'removed';
+      const type = `optout.${what}`;
+      // Someone in it was forgotten.
+      if (phones.length === 0) {
+        return wanted.types.has(type) ? [{ event: gapOf(workspace, entry, 1), gap: 'erased' }] : [];
+      }
       // Nothing that follows from the numbers: an endpoint that gets them masked could try all that there are.
-      return make(`${entry.id}_${what}`, `optout.${what}`, { phones, source });
+      return make(`${entry.id}_${what}`, type, { phones, source });
     }
     case 'gap':
-      return [{ event: gapOf(workspace, entry, part.missing), ...(entry.isErased && { gap: 'erased' }) }];
+      return [{ event: gapOf(workspace, entry, part.missing) }];
     case 'webhook': {
       const { state, webhookId, sinceMs, lastStatus = null } = part;
       const disabledAt = iso(sinceMs + DISABLED_AFTER_MS);

@@ -19,7 +19,7 @@ import type { Store } from '../../core/store.js';
 import { findDeviceByShortId, readIdKey } from '../../devices/devices.js';
 import { readArrival, readLostMs } from '../../inbound/received-messages.js';
 import { readRecipients, readRecord, type SendRecord } from '../../sends/read-send.js';
-import { type LogGone, type LoggedEntry, openKnown } from '../read-log.js';
+import { type LogGone, type LoggedEntry, openKnown, readEntries } from '../read-log.js';
 import { type EventFilter, entryReader } from '../render-events.js';
 
 /** Where in the log an event is looked for. */
@@ -29,6 +29,8 @@ interface Search {
   /** From here on, towards now; or from here back alone. */
   fromMs: number;
   isBack?: boolean;
+  /** It is in no other. */
+  entry?: string;
   /** How far one is in an entry who has all before it; `undefined` where it is not in there. */
   offsetIn(entry: LoggedEntry): number | undefined;
   /** Behind this one there is none; it is looked for before it, too, and where this one is not in the log yet. */
@@ -131,7 +133,7 @@ async function planSearch(
     const { place } = parts;
     if (place !== workspace && (await findDevice(place)) === undefined) return undefined;
     if (parts.kind === 'timed') return { ...at(parts.atMs), offsetIn: ({ atMs }) => startIf(atMs === parts.atMs) };
-    return { ...at(entryMs(parts.entry)), offsetIn: ({ id }) => startIf(id === parts.entry) };
+    return { ...at(entryMs(parts.entry)), entry: parts.entry, offsetIn: () => 0 };
   }
   const device = await findDevice(parts.shortDeviceId);
   if (device === undefined) return undefined;
@@ -243,9 +245,10 @@ async function planFinished(store: Store, address: DeviceAddress, tag: SendTag):
 async function* candidates(
   store: Store,
   workspace: Workspace,
-  { fromMs, earliestMs, isBack, endsAt }: Search,
+  { fromMs, earliestMs, isBack, entry: only, endsAt }: Search,
   looks: Looks,
 ): AsyncGenerator<LoggedEntry> {
+  if (only !== undefined) return yield* await readEntries(store, workspace, [only]);
   let own = AT_ONCE;
   const mayGoOn = () => --own > 0 || looks.left-- > 0;
   const from = `${Math.max(fromMs, 0)}`;
