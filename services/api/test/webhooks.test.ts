@@ -3,13 +3,20 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { LOG_START } from '@gateway/contracts/events/cursor';
 import { escapeId } from '@gateway/contracts/events/event-id';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { createLogger } from '@gateway/runtime/logs/logger';
+import { openEvents } from '@gateway/store/events/open-events';
+import { type LogPart, readLog } from '@gateway/store/events/read-log';
+import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
+import { linkDevice } from './support/device-owner.js';
 import { BASE } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
@@ -253,6 +260,38 @@ describe('webhook endpoints', () => {
     }
     expect((await call('GET', `${path}/parked?after=x`)).status).to.equal(400);
     await call('DELETE', path);
+  });
+
+  it('list of which device that is which they refuse, also where it is told alone', async () => {
+    const { path, webhookId } = await create();
+    await call('POST', `${path}/test`);
+    await openEvents(space.store, 'main');
+    const owner = await linkDevice(space.store);
+    for (const full of await findFullOutboxes(space.store, 'main')) await relayOutbox(space.store, full);
+    await addOptOuts(space.store, 'main', { numbers: ['447700900002'], source: 'api', atMs: 1 });
+    const { entries } = (await readLog(space.store, 'main', LOG_START, { limit: 100 })) as LogPart;
+    const [ofDevice, ofNone] = entries.slice(-2).map(({ id }) => id) as [string, string];
+    const taken = await takeWebhook(
+      space.store,
+      { workspace: 'main', id: webhookId },
+      { processId: 'p', sessionMs: 60_000 },
+    );
+    if (typeof taken === 'string') throw new Error(taken);
+    const put = [
+      { entry: ofDevice, type: 'device.connected' },
+      { entry: ofDevice, type: 'messages.updated', device: 'default' },
+      { entry: ofDevice, type: 'events.gap' },
+      { entry: ofNone, type: 'optout.added' },
+      { entry: '1-1', type: 'message.received' },
+    ];
+    const changes = put.map(
+      (event, n) => ({ what: 'add', key: `k${n}`, event: { ...event, id: `evt_${n}` } }) as const,
+    );
+    await claimDelivery(space.store, taken, { lane: 'prompt', state: { cursor: '1-0' }, nowMs: 1_000, changes });
+    const { parked } = (await call('GET', `${path}/parked`)).body as { parked: { device: string | null }[] };
+    expect(parked.map((each) => each.device)).to.deep.equal(['default', 'default', null, null, null]);
+    await call('DELETE', path);
+    await owner.release();
   });
 
   it('are 50 in a workspace at most', async () => {

@@ -9,7 +9,7 @@ import {
   startOf,
   weightOf,
 } from '@gateway/contracts/events/entry';
-import type { Workspace } from '@gateway/contracts/ids';
+import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, number } from '../core/scripts/define-script.js';
@@ -152,17 +152,35 @@ function checkVersion(bytes: Buffer): void {
 
 /** In the order of the ids; those that the log has no more are left out. Throws `UnknownVersionError`. */
 export async function readEntries(store: Store, workspace: Workspace, ids: readonly string[]): Promise<LoggedEntry[]> {
-  const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
+  const { eventMarks } = workspaceKeys(store.space, workspace);
   // In this order, as above.
-  const [found, noted] = await Promise.all([
-    Promise.all(ids.map((id) => store.redis.xrangeBuffer(eventLog, id, id))),
-    store.redis.hget(eventMarks, 'erased'),
-  ]);
+  const [found, noted] = await Promise.all([readValues(store, workspace, ids), store.redis.hget(eventMarks, 'erased')]);
   const erased = erasedRows(noted);
   return ids.flatMap((id, i) => {
-    const [, [, value] = []] = found[i]![0] ?? erased.get(id) ?? [];
+    const value = found[i] ?? erased.get(id)?.[1][1];
     return value ? [{ id, ...readKnown(value) }] : [];
   });
+}
+
+/** Those that tell of a device, and of which: nothing else of them is taken apart. Throws `UnknownVersionError`. */
+export async function readDevices(
+  store: Store,
+  workspace: Workspace,
+  ids: readonly string[],
+): Promise<Map<string, DeviceId>> {
+  const found = await readValues(store, workspace, ids);
+  return new Map(
+    ids.flatMap((id, i) => {
+      const { device } = found[i] ? openKnown(found[i]) : {};
+      return device === undefined ? [] : [[id, device]];
+    }),
+  );
+}
+
+async function readValues(store: Store, workspace: Workspace, ids: readonly string[]): Promise<(Buffer | undefined)[]> {
+  const { eventLog } = workspaceKeys(store.space, workspace);
+  const found = await Promise.all(ids.map((id) => store.redis.xrangeBuffer(eventLog, id, id)));
+  return found.map(([row]) => row?.[1][1]);
 }
 
 /** Behind the newest entry. */

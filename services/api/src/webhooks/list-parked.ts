@@ -1,3 +1,4 @@
+import { readDevices } from '@gateway/store/events/read-log';
 import { listParked as list, parseParkedPlace, sayParkedPlace } from '@gateway/store/webhooks/delivering/parked/parked';
 import { findWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
@@ -43,7 +44,10 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
             Joi.object({
               id: Joi.string().required().description('Of the event, or of the change in `messages.updated`.'),
               type: Joi.string().required(),
-              device: Joi.string().allow(null).required(),
+              device: Joi.string()
+                .allow(null)
+                .required()
+                .description('As in the event; `null` also once that is gone from the log.'),
               since: Joi.string().required().description('ISO 8601.'),
               attempts: Joi.number()
                 .integer()
@@ -78,11 +82,14 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
       { workspace, id },
       { after: after === undefined ? after : parseParkedPlace(after), limit: limit + 1, ofEach: 1 },
     );
+    const shown = page.slice(0, limit);
     const last = page[limit - 1];
+    const entries = new Set(shown.map(({ events: [first] }) => first!.entry));
+    const devices = await readDevices(store, workspace, [...entries]);
     return {
       status: 200,
       body: {
-        parked: page.slice(0, limit).map(describe),
+        parked: shown.map((each) => describe(each, devices)),
         nextCursor: page.length > limit && last ? sayParkedPlace(last) : null,
       },
     };
@@ -91,8 +98,11 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
 
 type Parked = Awaited<ReturnType<typeof list>>[number];
 
-function describe({ sinceMs, dueMs, clock, count, events: [first] }: Parked) {
-  const { id, type, device = null } = first!;
+/** @param devices of entries: what is told alone is put aside without its device. */
+function describe({ sinceMs, dueMs, clock, count, events: [first] }: Parked, devices: ReadonlyMap<string, string>) {
+  const { id, type, entry } = first!;
+  // That something is missing is told of no device.
+  const device = type === 'events.gap' ? null : (first!.device ?? devices.get(entry) ?? null);
   return {
     ...{ id, type, device, since: iso(sinceMs), attempts: clock.failures ?? 0, lastStatus: clock.lastStatus ?? null },
     ...{ nextAttemptAt: dueMs === null ? null : iso(dueMs), waiting: count - 1 },

@@ -14,7 +14,7 @@ export interface ParkedEvent {
   /** `parkedId` of the event, or of the change. */
   id: string;
   type: string;
-  /** Of a change: these can be told together. */
+  /** Of a change: these can be told together. What is told alone has none here, whatever its entry is about. */
   device?: string;
   /** Of such a change: it is not told alone in the place of this. */
   isTwice?: true;
