@@ -212,7 +212,7 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
       `${base}:idempotency-claim:${owner}:${keyDigest}:${move}`,
     /** HASH platform id -> encrypted message that the device recently received, with any of its accounts. */
     received: `${base}:received`,
-    /** ZSET platform id -> ms of its arrival, of the same. */
+    /** ZSET platform id -> ms of its arrival, of the same, and of what was forgotten on request. */
     receivedTimes: `${base}:received:times`,
     /** STRING with a TTL: bytes of both. */
     receivedBytes: `${base}:received:bytes`,

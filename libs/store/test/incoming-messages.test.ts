@@ -112,12 +112,15 @@ describe('what people write to a device', () => {
       await space.clients.commands.del(keys.receivedBytes);
       expect((await write('B')).keptBytes).to.equal(2 * first.keptBytes);
       await forgetReceivedFrom(space.store, address, ({ jid }) => jid === '1@lid');
-      expect(await kept()).to.equal('');
+      expect(await kept(), 'when they came').to.equal('A,B');
       expect((await write('A')).keptBytes).to.equal(first.keptBytes);
       await write('B');
       await space.clients.commands.del(keys.receivedBytes);
       await forgetReceivedFrom(space.store, address, () => true);
       expect((await write('A')).keptBytes, 'the count was over by then').to.equal(first.keptBytes);
+      await write('C');
+      expect((await write('D', 'hello', 2 * first.keptBytes)).keptBytes).to.equal(2 * first.keptBytes);
+      expect(await kept()).to.equal('C,D');
     });
 
     it('within the share of a workspace, whose devices all come down to the same part of it', async () => {

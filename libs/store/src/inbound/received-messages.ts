@@ -34,7 +34,7 @@ const recordStep = defineScript({
 const forgetStep = defineScript({
   name: 'forget-received',
   whenFull: 'runs',
-  keys: ['received', 'receivedTimes', 'receivedBytes'],
+  keys: ['received', 'receivedBytes'],
   args: { entryBytes: number, '...receivedIds': text },
   reply: nothing,
 });
@@ -190,7 +190,7 @@ export async function readLostMs(store: Store, address: DeviceAddress): Promise<
   return lostMs === null ? undefined : Number(lostMs);
 }
 
-/** When it was kept, ms; `undefined` for one that is not, or not any more. */
+/** When it came, ms, also of one that was forgotten on request; `undefined` for one that is not kept, or not any more. */
 export async function readArrival(
   store: Store,
   address: DeviceAddress,

@@ -6,7 +6,11 @@
 local CLOCKS_DIFFER_MS = 10000
 local latest_ms = tonumber(redis.call('ZREVRANGE', received_times_key, 0, 0, 'WITHSCORES')[2]) or 0
 if latest_ms > tonumber(now_ms) and latest_ms - now_ms < CLOCKS_DIFFER_MS then now_ms = string.format('%d', latest_ms) end
-local function bytes_of(id) return redis.call('HSTRLEN', received_key, id) + #id + entry_bytes end
+-- Of one that was forgotten on request only its time is there.
+local function bytes_of(id)
+  local bytes = redis.call('HSTRLEN', received_key, id)
+  return bytes > 0 and bytes + #id + entry_bytes or 0
+end
 local kept = tonumber(redis.call('GET', received_bytes_key))
 if not kept then
   kept = 0

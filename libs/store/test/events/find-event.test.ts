@@ -9,7 +9,7 @@ import { openEvents } from '@gateway/store/events/open-events';
 import { type LogPart, readLog } from '@gateway/store/events/read-log';
 import { findEvent } from '@gateway/store/events/reading/find-event';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
-import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { forgetReceivedFrom, recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, expireSend, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
@@ -113,6 +113,21 @@ describe('an event that is asked for by its id', () => {
     for (const event of later) expect(await find(event.id), event.id).to.deep.equal(event);
     expect(await find(second!.id, ['b'])).to.equal(undefined);
     expect(await find(unknown), 'may have been in the log before').to.have.property('oldest');
+  });
+
+  it('is found also where the person who wrote it was forgotten, as it is told then', async () => {
+    const write = (platformId: string, jid: string) =>
+      recordReceived(space.store, ownership, { message: { platformId, jid, text: 'hello' }, nowMs: Date.now() });
+    await write('3A01', 'gone');
+    await write('3A02', 'other');
+    const [first] = await told();
+    await forgetReceivedFrom(space.store, address, ({ jid }) => jid === 'gone');
+    const later = await told();
+    expect(later.map(({ id, data }) => [id === first!.id, data.from])).to.deep.equal([
+      [true, null],
+      [false, 'other'],
+    ]);
+    for (const event of later) expect(await find(event.id), event.id).to.deep.equal(event);
   });
 
   it('is found also where a send had expired, and a phone had it all the same', async () => {
