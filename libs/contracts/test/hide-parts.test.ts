@@ -85,6 +85,14 @@ describe('what an endpoint does not want to know', () => {
     });
   }
 
+  it('is the own number also twice without anything in between, and in the type of a file', () => {
+    const text = `${FROM}${FROM}`;
+    const mimeType = `image/jpeg; name="${FROM}.jpg"`;
+    const { data } = hide(received({ type: 'image', text, media: { ...media, mimeType } }), { numbers: 'masked' });
+    expect(JSON.stringify(data)).not.to.include(FROM);
+    expect((data.content as { text: string }).text).to.equal('447***24447***24');
+  });
+
   for (const [how, name] of [
     ['as it is', CONTACT],
     ['with a plus and spaces', '+49 1511 234567'],

@@ -17,7 +17,7 @@ export function hideParts(event: GatewayEvent, { content, numbers }: Hidden): Ga
 
 /** What holds numbers, and what people may have written them into, at any depth. */
 const NUMBERS = ['to', 'from', 'phone', 'phones'];
-const WORDS = ['name', 'text', 'filename', 'emoji'];
+const WORDS = ['name', 'text', 'filename', 'mimeType', 'emoji'];
 
 function maskNumbers(data: Data): Data {
   const ends = new Set(numbersIn(data).map(endOf));
@@ -66,18 +66,29 @@ const GROUPED = /\p{Nd}(?:[^\p{L}\p{N}]{0,8}\p{Nd})*/gu;
 const DIGIT = /\p{Nd}/u;
 const isDigit = (sign: string | undefined) => sign !== undefined && (PLAIN.has(sign) || DIGIT.test(sign));
 
+/** The place of the last one. */
+function runOfDigits(signs: readonly string[], from: number): number {
+  let to = from;
+  while (isDigit(signs[to + 1])) to++;
+  return to;
+}
+
 /** There may be as many as a card has lines: each end of digits is looked up among all of them. */
 function maskGroup(group: string, ends: ReadonlySet<string>): string {
   const signs = [...group];
   let masked = '';
   let from = 0;
   let [places, digits] = [[] as number[], ''];
+  let runFrom = 0;
+  let runTo = -1;
   for (const [place, sign] of signs.entries()) {
     if (!isDigit(sign)) continue;
     places.push(place);
     digits = (digits + (PLAIN.get(sign) ?? '')).slice(-END_DIGITS);
-    // Within a number there is no end.
-    if (isDigit(signs[place + 1])) continue;
+    if (place > runTo) [runFrom, runTo] = [place, runOfDigits(signs, place)];
+    // Within a number there is no end; what has more digits than one is several.
+    const isOne = runTo - runFrom < MOST_DIGITS;
+    if (place < runTo && (isOne || !ends.has(digits))) continue;
     if (!LENGTHS.some((length) => ends.has(digits.slice(-length)))) continue;
     const start = places.at(-MOST_DIGITS) ?? places[0]!;
     masked += signs.slice(from, start).join('') + maskPerson(digitsOf(signs.slice(start, place + 1)));
