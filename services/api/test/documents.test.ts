@@ -1,5 +1,8 @@
 import { buildOpenApi } from '@gateway/api/documents/build-openapi';
+import { toJsonSchema } from '@gateway/api/documents/to-json-schema';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
+import { inputCheck } from '@gateway/api/http/input/check-input';
+import { Joi } from '@gateway/api/http/input/input-types';
 import { holdsTrunkZero } from '@gateway/contracts/people/holds-trunk-zero';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -125,6 +128,28 @@ describe('the documents of the API', () => {
       { numRuns: 5_000 },
     );
     expect(taken).to.be.greaterThan(50);
+  });
+
+  it('take the same names of headers of webhooks as the endpoints do, in any case', () => {
+    const { paths } = buildOpenApi(ENDPOINTS, BASE_PATH);
+    const { headers } = paths['/webhooks']!.post!.requestBody!.content['application/json'].schema.properties!;
+    const fits = new Ajv2020({ strict: false }).compile(headers!);
+    const { body } = ENDPOINTS.find(({ docs }) => docs.operationId === 'createWebhook')!;
+    const check = inputCheck(body);
+    const taken = ['Authorization', 'authorization', 'X-Api-Key', 'x-api-key', 'HOSTS', 'TE2', 'X-Host'];
+    const refused = ['Host', 'host', 'hOsT', 'Webhook-Id', 'CONTENT-TYPE', 'Te', 'X A', 'X:', 'X'.repeat(101)];
+    for (const name of [...taken, ...refused]) {
+      const isTaken = check({ url: 'https://example.com/', headers: { [name]: 'x' } }).details.length === 0;
+      expect([isTaken, fits({ [name]: 'x' })], name).to.deep.equal(Array(2).fill(taken.includes(name)));
+    }
+  });
+
+  it('are not made of a pattern whose flags they cannot say, wherever it is', () => {
+    const names = Joi.object().pattern(/^x/i, Joi.string());
+    for (const inner of [Joi.string().pattern(/^x/i), names, Joi.array().items(names), Joi.object({ names })]) {
+      expect(() => toJsonSchema(Joi.object({ inner }))).to.throw('/^x/i has flags');
+    }
+    expect(() => toJsonSchema(Joi.object({ inner: Joi.string().pattern(/^x/u) }))).not.to.throw();
   });
 
   it('show for each body one that may be sent as it is', () => {
