@@ -29,6 +29,7 @@ export function assertAllowed(url: URL, policy: FetchPolicy): void {
   if (ports && !ports.includes(Number(portOf(url)))) throw new EgressError('port', url.hostname);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host)) assertReachable([host], policy, url);
+  else if (!policy.addresses.allowed.length) assertSecure(url, policy);
 }
 
 export function portOf({ port, protocol }: URL): string {
@@ -36,25 +37,30 @@ export function portOf({ port, protocol }: URL): string {
 }
 
 /** Whether a URL is of a kind that can be fetched, whatever it leads to. */
-export function isPlainHttpUrl({ protocol, username, password, hostname }: URL): boolean {
+export function isPlainHttpUrl({ protocol, username, password, hostname, port }: URL): boolean {
   const isHttp = protocol === 'http:' || protocol === 'https:';
-  return isHttp && !username && !password && hostname !== '' && !ENCODED_LABEL.test(domainToUnicode(hostname));
+  const mayExist = port !== '0' && HOST.test(hostname) && !ENCODED_LABEL.test(domainToUnicode(hostname));
+  return isHttp && !username && !password && mayExist;
 }
+
+/** The parser also takes labels that are empty, or longer than those of DNS. */
+const HOST = /^(?=.{1,253}\.?$)(?:[^.]{1,63}(?:\.|$))+$/;
 
 /** What is left of a label that decodes to nothing: the parser refuses it up to Node 22 only. */
 const ENCODED_LABEL = /(^|\.)xn--/i;
 
 /** One address that may not be reached is enough: such a name is a trap. */
-function assertReachable(
-  found: readonly string[],
-  { addresses, isSecure }: FetchPolicy,
-  { hostname, protocol }: URL,
-): void {
+function assertReachable(found: readonly string[], policy: FetchPolicy, url: URL): void {
+  const { addresses } = policy;
+  const { hostname } = url;
   const verdicts = found.map((address) => judgeAddress(address, addresses));
   if (verdicts.includes('denied')) throw new EgressError('denied_network', hostname);
   if (verdicts.includes('special')) throw new EgressError('address', hostname);
-  const isPlain = protocol === 'http:' && !verdicts.every((verdict) => verdict === 'allowed');
-  if (isSecure && isPlain) throw new EgressError('scheme', hostname);
+  if (!verdicts.every((verdict) => verdict === 'allowed')) assertSecure(url, policy);
+}
+
+function assertSecure({ protocol, hostname }: URL, { isSecure }: FetchPolicy): void {
+  if (isSecure && protocol === 'http:') throw new EgressError('scheme', hostname);
 }
 
 /** Fails unless all addresses of a name may be reached, and they are no more than a real name has. */

@@ -106,8 +106,11 @@ const HOSTILE: Partial<Record<EgressReason, string[]>> = {
     'http:\\\\127.0.0.1',
     'http:///127.0.0.1',
   ],
-  port: ['http://1.1.1.1:22/', 'http://1.1.1.1:6379/', 'http://1.1.1.1:8080/', 'http://1.1.1.1:0/'],
+  port: ['http://1.1.1.1:22/', 'http://1.1.1.1:6379/', 'http://1.1.1.1:8080/'],
   scheme: [
+    'http://1.1.1.1:0/',
+    'https://./',
+    'https://a..b/',
     'https://1.1.1.1:80800/',
     'file:///etc/passwd',
     'ftp://1.1.1.1/file',

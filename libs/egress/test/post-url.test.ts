@@ -167,6 +167,9 @@ describe('what is posted to a URL of a stranger', () => {
     const names: NameServer = await startNameServer({ 're-bind.test': { a: ['127.0.0.1'] } });
     try {
       const policy = { ...open, names: { servers: [names.server] } };
+      expect(await reasonOf(post('http://re-bind.test/', { policy })), 'by http to nowhere').to.equal('scheme');
+      expect(names.asked, 'nothing is asked of its name').to.deep.equal([]);
+      policy.addresses = { allowed: parseNetworks('192.0.2.0/24') };
       for (const host of ['127.0.0.1', '[::1]', '169.254.169.254', 're-bind.test', 'localhost']) {
         for (const scheme of ['http', 'https']) {
           const reason = await reasonOf(post(`${scheme}://${host}:${port()}/`, { policy }));

@@ -20,7 +20,7 @@ describe('why a webhook was not posted', () => {
   async function whyNot(url: string): Promise<string | null> {
     const policy: FetchPolicy = {
       isSecure: true,
-      addresses: { allowed: [], denied: parseNetworks('203.0.114.0/24') },
+      addresses: { allowed: parseNetworks('192.0.2.0/24'), denied: parseNetworks('203.0.114.0/24') },
       names: { servers: [names.server] },
     };
     const request = { target: { url, headers: {} }, secrets: [], id: 'evt_1', body: Buffer.from('{}') };

@@ -193,9 +193,13 @@ describe('POST /send with an attachment', () => {
       'http://example.com/\r\nHost: localhost',
       ' http://example.com/',
       'http://exam\tple.com/',
+      'http://a..b/',
     ]) {
       await expectDetails({ attachment: { type: 'image', url } }, [
-        { path: ['attachment', 'url'], message: 'must be an http or https URL without credentials' },
+        {
+          path: ['attachment', 'url'],
+          message: 'must be an http or https URL without credentials, of a host and a port that can exist',
+        },
       ]);
     }
   });

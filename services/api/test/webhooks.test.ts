@@ -174,6 +174,11 @@ describe('webhook endpoints', () => {
       [{ url: 'https://user:pass@example.com/' }, 'url'],
       [{ url: 'ftp://example.com/' }, 'url'],
       [{ url: 'nonsense' }, 'url'],
+      [{ url: 'https://example.com:0/' }, 'url'],
+      [{ url: 'https://./' }, 'url'],
+      [{ url: 'https://a..b/' }, 'url'],
+      [{ url: `https://${'a'.repeat(64)}.com/` }, 'url'],
+      [{ url: `https://${'a.'.repeat(126)}com/` }, 'url'],
       [{ headers: { 'Webhook-Id': 'x' } }, 'headers'],
       [{ headers: { 'Content-Length': '1' } }, 'headers'],
       [{ headers: { Host: 'x' } }, 'headers'],
@@ -181,12 +186,19 @@ describe('webhook endpoints', () => {
       [{ types: ['message.*'] }, 'types'],
       [{ gatherSeconds: 301 }, 'gatherSeconds'],
     ];
-    for (const [body, field] of refused) {
-      const answer = await call('POST', '/webhooks', { url: urlOf(), ...body });
-      expect(answer.status, JSON.stringify(body)).to.equal(400);
-      expect((answer.body.details as { path: string[] }[])[0]!.path[0]).to.equal(field);
-    }
     const { path } = await create({ url: 'http://127.0.0.1:1/' });
+    for (const [body, field] of refused) {
+      for (const answer of [
+        await call('POST', '/webhooks', { url: urlOf(), ...body }),
+        await call('PATCH', path, body),
+      ]) {
+        expect(answer.status, JSON.stringify(body)).to.equal(400);
+        expect((answer.body.details as { path: string[] }[])[0]!.path[0]).to.equal(field);
+      }
+    }
+    const longest = `https://${'a.'.repeat(125)}com./`;
+    expect((await call('PATCH', path, { url: longest })).body.url).to.equal(longest);
+    await call('PATCH', path, { url: 'http://127.0.0.1:1/' });
     const { body } = await call('POST', `${path}/test`);
     expect(body).to.include({ delivered: false, status: null, error: 'connection', webhookStatus: 'unverified' });
   });

@@ -38,7 +38,10 @@ describe('a command for webhooks whose workspace is deleted while it stands stil
     };
     const context = {
       ...{ store: { ...store, run }, workspace: 'shop', logger: silentLogger, record: async () => {} },
-      ...{ output: createOutput({ json: true, stream: process.stderr }), webhookPolicy: {} },
+      ...{
+        output: createOutput({ json: true, stream: process.stderr }),
+        webhookPolicy: { addresses: { allowed: [] } },
+      },
     };
     const program = new Command().exitOverride();
     const runCommand = (work: (context: CliContext) => Promise<void>) => work(context as unknown as CliContext);

@@ -16,7 +16,7 @@ export interface DocumentedExtension extends Extension {
 }
 
 export interface InputKinds extends Root {
-  /** An http(s) URL without credentials, as it is written; at most `LIMITS.maxAttachmentUrlCharacters` long. */
+  /** An http(s) URL without credentials, of a host and a port that can exist, as it is written; at most `LIMITS.maxAttachmentUrlCharacters` long. */
   httpUrl(): StringSchema;
 }
 
@@ -29,7 +29,9 @@ const MAX_URL = LIMITS.maxAttachmentUrlCharacters;
 const httpUrl: DocumentedExtension = {
   type: 'httpUrl',
   base: joi.string(),
-  messages: { 'httpUrl.invalid': 'must be an http or https URL without credentials' },
+  messages: {
+    'httpUrl.invalid': 'must be an http or https URL without credentials, of a host and a port that can exist',
+  },
   validate(value: string, { error }) {
     // Here, as rules come after this: the parser takes seconds for a host of 300,000 ideographs, which is one megabyte.
     if (!hasAtMost(value, MAX_URL)) return { value, errors: error('string.max', { limit: MAX_URL }) };
