@@ -4,6 +4,8 @@ import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { buildOpenApi } from '@gateway/api/documents/build-openapi';
+import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import { systemClock } from '@gateway/runtime/clock';
 import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog } from '@gateway/store/events/read-log';
@@ -63,6 +65,18 @@ describe('streams of events', () => {
     await tell(2);
     await eventually(() => stream.isOver);
     expect(stream.heard).not.to.include('447700901002');
+  });
+
+  it('ask proxies to hold nothing back, and have the headers that the document promises', async () => {
+    const authorization = `Bearer ${token}`;
+    const { headers } = await fetch(`${api.origin}${BASE}/events/stream`, {
+      method: 'HEAD',
+      headers: { authorization },
+    });
+    expect(headers.get('x-accel-buffering')).to.equal('no');
+    const promised = buildOpenApi(ENDPOINTS, BASE_PATH).paths['/events/stream']!.get!.responses[200]!.headers;
+    expect(Object.keys(promised)).to.include('X-Accel-Buffering');
+    for (const name of Object.keys(promised)) expect(headers.has(name), name).to.equal(true);
   });
 
   it('end when their token may read events no more', async () => {

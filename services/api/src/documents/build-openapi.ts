@@ -127,6 +127,10 @@ const HEADERS = {
     description: 'A browser that shows the file runs and loads nothing.',
     schema: { type: 'string' },
   },
+  'X-Accel-Buffering': {
+    description: 'Asks nginx, and proxies like it, to pass each event on as it comes.',
+    schema: { const: 'no' },
+  },
   'WWW-Authenticate': { description: 'How to show a token.', schema: { const: 'Bearer' } },
 };
 
@@ -228,7 +232,7 @@ function toResponse({ description, body, isFile, isStream }: AnswerDocs, moreHea
     return { description, headers: headers([...LIMIT_HEADERS, ...FILE_HEADERS, ...moreHeaders]), content: ANY_FILE };
   if (isStream) {
     const content = { 'text/event-stream': { schema: { type: 'string' } } };
-    return { description, headers: headers([...LIMIT_HEADERS, ...moreHeaders]), content };
+    return { description, headers: headers([...LIMIT_HEADERS, 'X-Accel-Buffering', ...moreHeaders]), content };
   }
   const fields = toJsonSchema(body);
   const schema = {

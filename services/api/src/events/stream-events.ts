@@ -62,7 +62,9 @@ export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
       const first = await readPage(call, deps, after, filter);
       const file = Readable.from(tell(call, deps, { first, filter, bell }), { highWaterMark: 1 });
       file.once('close', end);
-      return { status: 200, headers: { 'Content-Type': 'text/event-stream' }, file };
+      // A proxy such as nginx would hold events back until it has some kilobytes of them.
+      const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
+      return { status: 200, headers, file };
     } catch (thrown) {
       end();
       throw thrown;
