@@ -257,12 +257,17 @@ describe('webhook endpoints', () => {
     expect((now.parked as object[])[1]).to.include({ id: 'evt_1', attempts: 0, waiting: 1 });
     const times = { after: '2026-01-01T00:00:00Z', before: '2026-01-02T00:00:00Z' };
     expect((await call('POST', `${path}/replay`, times)).status).to.equal(202);
+    expect((await call('POST', `${path}/replay`, { after: '1970-01-01T00:00:00Z' })).status).to.equal(202);
     for (const wrong of [
       {},
       { ids: [] },
       { ids: ['a'], after: times.after },
       { before: times.before },
       { after: 'x' },
+      { after: '2026' },
+      { after: '2026-02-30T00:00:00Z' },
+      { after: '2026-11-21T19:00:00' },
+      { after: times.after, before: '2026-01-02 00:00' },
       { after: times.after, before: times.after },
       { after: times.before, before: times.after },
       { after: '2999-01-01T00:00:00Z' },

@@ -43,6 +43,7 @@ describe('webhooks on the command line', () => {
       expect((await cli(`webhooks rotate ${webhookId} --overlap 0`)).secret).to.match(/^whsec_/);
       expect(await cli(`webhooks pause ${webhookId}`)).to.include({ status: 'paused' });
       expect(await cli(`webhooks resume ${webhookId}`)).to.include({ status: 'active' });
+      const later = '2026-01-02T00:00:00Z';
       // Each takes a process of its own: these change nothing.
       const [deliveries, parked, replayed, [listed, ...others], refused, backwards] = await Promise.all([
         cli(`webhooks deliveries ${webhookId}`),
@@ -50,7 +51,7 @@ describe('webhooks on the command line', () => {
         cli(`webhooks replay ${webhookId} evt_1 evt_2`),
         cli('webhooks list'),
         runCli(space, ['webhooks', 'create', url]),
-        runCli(space, ['webhooks', 'replay', webhookId, '--after', '2026-01-02', '--before', '2026-01-01']),
+        runCli(space, ['webhooks', 'replay', webhookId, '--after', later, '--before', '2026-01-01T00:00:00Z']),
       ]);
       expect([deliveries.length, parked, others]).to.deep.equal([1, [], []]);
       expect(replayed).to.deep.equal({ webhookId, unknown: ['evt_1', 'evt_2'] });
@@ -123,6 +124,7 @@ describe('webhooks on the command line', () => {
     for (const wrong of [
       ['parked', webhookId, '--after', 'x'],
       ['deliveries', webhookId, '--limit', '0'],
+      ['replay', webhookId, '--after', '2026-02-30T00:00:00Z'],
     ]) {
       expect((await runCli(space, ['webhooks', ...wrong])).code, wrong.join(' ')).to.equal(1);
     }

@@ -8,9 +8,8 @@ import { readInTurn } from '../http/read-in-turn.js';
 import { MAX_WEBHOOK_BODY_BYTES } from './create-webhook.js';
 import { foundWebhook } from './webhook-fields.js';
 
-type ReplayBody = { ids: string[] } | { after: string; before?: string };
-
-const time = Joi.string().isoDate().custom(checkTime);
+/** Times in Unix ms. */
+type ReplayBody = { ids: string[] } | { after: number; before?: number };
 
 /** `POST /webhooks/{webhookId}/replay`: tells events once more. */
 export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
@@ -29,10 +28,12 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
         'Of events in `/parked`; of requests in `/deliveries`, but those of what had been put aside, which come as they were unless the endpoint ' +
           'has other types by now; of any event or change that is kept, as `GET /events/{id}` finds it, if this endpoint asks for it: a change then comes alone, in a `messages.updated` of its own where only that type tells of it.',
       ),
-    after: time.description(
-      'ISO 8601, in the past: all events with this `timestamp` or a later one; as far as the last 7 days go.',
+    after: Joi.dateTime().description(
+      'RFC 3339, in the past: all events with this `timestamp` or a later one; as far as the last 7 days go.',
     ),
-    before: time.description('ISO 8601, later than `after`: until before this `timestamp`. Without it: until now.'),
+    before: Joi.dateTime().description(
+      'RFC 3339, later than `after`: until before this `timestamp`. Without it: until now.',
+    ),
   })
     .xor('ids', 'after')
     .with('before', 'after'),
@@ -81,11 +82,6 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
 const NOTHING_BETWEEN = { path: ['after'], message: 'must be earlier than `before`, and than now' };
 
 /** What has not happened yet is told anyway. */
-function toTimes({ after, before }: { after: string; before?: string }, nowMs: number) {
-  return { afterMs: Date.parse(after), beforeMs: Math.min(before === undefined ? nowMs : Date.parse(before), nowMs) };
-}
-
-function checkTime(given: string): string {
-  if (!(Date.parse(given) > 0)) throw new Error('must be a time of ISO 8601');
-  return given;
+function toTimes({ after, before }: { after: number; before?: number }, nowMs: number) {
+  return { afterMs: after, beforeMs: Math.min(before ?? nowMs, nowMs) };
 }

@@ -1,3 +1,4 @@
+import { parseTime } from '@gateway/contracts/parse-time';
 import { systemClock } from '@gateway/runtime/clock';
 import {
   listParked,
@@ -98,7 +99,7 @@ function readPlace(text: string): ParkedPlace {
 }
 
 function readTime(text: string): number {
-  const ms = Date.parse(text);
-  if (!(ms > 0)) throw new InvalidArgumentError('Expected a time, as 2026-11-21T19:00:00Z.');
+  const ms = parseTime(text);
+  if (ms === undefined) throw new InvalidArgumentError('Expected a time with its zone, as 2026-11-21T19:00:00Z.');
   return ms;
 }

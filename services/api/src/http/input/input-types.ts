@@ -1,4 +1,5 @@
 import { LIMITS } from '@gateway/contracts/limits';
+import { parseTime } from '@gateway/contracts/parse-time';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { type DocumentedExtension, type InputKinds, Joi as Kinds } from '@gateway/egress/input/input-kinds';
 import joi, { type AnySchema, type CustomHelpers, type ErrorReport } from 'joi';
@@ -13,6 +14,8 @@ interface InputTypes extends InputKinds {
   phoneNumbers(): AnySchema<string[]>;
   /** 4 to 8 digits, as a string or as an integer. Gives the string. */
   otpCode(): AnySchema<string>;
+  /** A date and time of RFC 3339, with its zone. Gives Unix ms. */
+  dateTime(): AnySchema<number>;
   /** A file as base64, which was decoded while it came. */
   inlineFile(): AnySchema<InlineFile>;
 }
@@ -110,6 +113,19 @@ const otpCode: DocumentedExtension = {
   }),
 };
 
+const dateTime: DocumentedExtension = {
+  type: 'dateTime',
+  base: joi.any(),
+  messages: {
+    'dateTime.invalid': 'must be a date and time of RFC 3339 that exists, with its zone, as 2026-11-21T19:00:00Z',
+  },
+  validate(value: unknown, { error }) {
+    const ms = typeof value === 'string' ? parseTime(value) : undefined;
+    return ms === undefined ? { value, errors: error('dateTime.invalid') } : { value: ms };
+  },
+  jsonSchema: (_schema, json) => ({ ...json, type: 'string', format: 'date-time' }),
+};
+
 const inlineFile: DocumentedExtension = {
   type: 'inlineFile',
   base: joi.any(),
@@ -129,7 +145,7 @@ const inlineFile: DocumentedExtension = {
 };
 
 /** Joi with the kinds of input that are ours. */
-export const Joi = Kinds.extend(phoneNumber, recipients, phoneNumbers, otpCode, inlineFile) as InputTypes;
+export const Joi = Kinds.extend(phoneNumber, recipients, phoneNumbers, otpCode, dateTime, inlineFile) as InputTypes;
 
 function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: (index: number) => Path) {
   const numbers: string[] = [];
