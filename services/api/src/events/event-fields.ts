@@ -23,8 +23,7 @@ export const typesField = Joi.string()
 
 function readTypes(list: string): string[] {
   const types = list.split(',');
-  const unknown = types.find((type) => !EVENT_TYPES.includes(type));
-  if (unknown !== undefined) throw new Error(`there is no type ${unknown.slice(0, 40)}`);
+  if (!types.every((type) => EVENT_TYPES.includes(type))) throw new Error('must be types of events that there are');
   return types;
 }
 
