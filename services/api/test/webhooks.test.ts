@@ -196,6 +196,9 @@ describe('webhook endpoints', () => {
         expect((answer.body.details as { path: string[] }[])[0]!.path[0]).to.equal(field);
       }
     }
+    const fields = 'url, headers, description, types, devices, content, numbers, gatherSeconds, order, concurrency';
+    const { details } = (await call('PATCH', path, {})).body;
+    expect(details).to.deep.equal([{ path: [], message: `must contain at least one of [${fields}]` }]);
     const longest = `https://${'a.'.repeat(125)}com./`;
     expect((await call('PATCH', path, { url: longest })).body.url).to.equal(longest);
     await call('PATCH', path, { url: 'http://127.0.0.1:1/' });

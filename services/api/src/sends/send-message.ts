@@ -4,6 +4,7 @@ import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/sends/accepting/accept-send';
 import { estimateFinishMs } from '@gateway/store/sends/estimate-finish';
+import type { ErrorReport } from 'joi';
 import type { ApiDeps } from '../api-deps.js';
 import type { GivenContent } from '../contents/content-input.js';
 import { CONTENT_FIELDS, CONTENT_SCHEMAS, type ContentFields, takeContent } from '../contents/content-inputs.js';
@@ -24,6 +25,12 @@ interface SendBody extends ContentFields {
 }
 
 type SendCall = Call<NoQuery, SendBody>;
+
+/** As its callers know it: the path of this one problem has the names of both fields. Of others it is where they are. */
+function nameBoth(problem: ErrorReport): ErrorReport {
+  const isOfBody = problem.code === 'object.missing' && problem.path.length === 0;
+  return isOfBody ? Object.assign(problem, { path: CONTENT_FIELDS }) : problem;
+}
 
 /** The largest attachment as base64 beside 10,000 numbers and the longest text with every character escaped. */
 const MAX_BODY_BYTES = Math.ceil(LIMITS.maxAttachmentBytes / 3) * 4 + 2 * 1024 * 1024;
@@ -51,7 +58,8 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
       ),
   })
     .or(...CONTENT_FIELDS)
-    .messages({ 'object.missing': `either ${CONTENT_FIELDS.join(' or ')} must be provided` }),
+    .messages({ 'object.missing': `either ${CONTENT_FIELDS.join(' or ')} must be provided` })
+    .error((errors) => errors.map(nameBoth)),
   maxBodyBytes: MAX_BODY_BYTES,
   hasFile: true,
   docs: {

@@ -33,10 +33,8 @@ function isEmpty(input: unknown): boolean {
   return true;
 }
 
-/** A rule about the whole body that asks for one of several fields has no path of its own: it names them. */
-function toDetail({ type, path, context, message }: ValidationErrorItem): ErrorDetail {
-  const names = type === 'object.missing' && path.length === 0 ? (context?.peers as string[]) : path;
-  return { path: names.map(shorten), message };
+function toDetail({ path, message }: ValidationErrorItem): ErrorDetail {
+  return { path: path.map(shorten), message };
 }
 
 function shorten(name: string | number): string | number {
