@@ -107,10 +107,17 @@ describe('webhooks on the command line', () => {
       await recordAttempt(space.store, 'main', webhookId, { attempt });
     }
     const deliveries = async (...args: string[]) =>
-      (await cli('deliveries', webhookId, ...args)).map(({ webhookId: id }: { webhookId: string }) => id);
+      (await cli('deliveries', webhookId, ...args)).map(({ id }: { id: string }) => id);
     expect(await deliveries()).to.have.length(20);
     expect(await deliveries('--limit', '2')).to.deep.equal(['evt_24', 'evt_23']);
     expect(await deliveries('--limit', '200')).to.have.length(25);
+    const at = new Date(24).toISOString();
+    expect((await cli('deliveries', webhookId))[0], 'as the API has it').to.deep.equal({
+      ...{ id: 'evt_24', at, tookMs: 1, delivered: false, status: 500, error: null, answer: '' },
+    });
+    expect(await cli('show', webhookId)).to.include({ reason: null, verifiedAt: null, rotatedUntil: null });
+    await cli('rotate', webhookId);
+    expect((await cli('show', webhookId)).rotatedUntil).to.be.a('string');
     await park(webhookId, 103);
     const parked = async (...args: string[]): Promise<{ id: string; cursor: string }[]> =>
       cli('parked', webhookId, ...args);
@@ -119,6 +126,7 @@ describe('webhooks on the command line', () => {
     expect([first.length, rest.length]).to.deep.equal([100, 3]);
     expect(await parked('--limit', '103')).to.deep.equal([...first, ...rest]);
     expect(await parked('--after', rest.at(-1)!.cursor, '--limit', '1')).to.deep.equal([]);
+    expect(first[0]).to.include({ id: 'evt_0', device: null, lastStatus: null, waiting: 0 });
     const { stdout } = await runCli(space, ['webhooks', 'parked', webhookId, '--limit', '2']);
     expect(stdout.trim().split('\n').at(-1)).to.equal(`... and more: --after ${first[1]!.cursor}`);
     for (const wrong of [
@@ -190,8 +198,14 @@ describe('webhooks on the command line', () => {
     }
     const made = await runCli(space, ['webhooks', 'create', 'https://example.com/', '--signature', 'v2']);
     expect(made.stderr).to.equal('error: signature: must be one of [v1, v1a]\n');
-    const nowhere = await runCli(space, ['webhooks', 'change', 'wh_0', '--order', 'strict']);
-    expect(nowhere.stderr).to.equal('error: there is no webhook wh_0\n');
+    for (const command of [
+      ['change', 'wh_0', '--order', 'strict'],
+      ['parked', 'wh_0'],
+      ['deliveries', 'wh_0'],
+    ]) {
+      const nowhere = await runCli(space, ['webhooks', ...command]);
+      expect([nowhere.code, nowhere.stderr]).to.deep.equal([1, 'error: there is no webhook wh_0\n']);
+    }
     expect(await cli('show', webhookId)).to.deep.include({ order: 'recipient', description: '', headers: [] });
   });
 });

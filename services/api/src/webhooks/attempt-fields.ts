@@ -1,4 +1,3 @@
-import { type WebhookAttempt, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { Joi } from '../http/input/input-types.js';
 
 export const attemptAnswer = {
@@ -16,11 +15,3 @@ export const attemptAnswer = {
     ),
   answer: Joi.string().allow('').required().description('The first 256 bytes of the answer.'),
 };
-
-export function describeAttempt(attempt: WebhookAttempt) {
-  const { webhookId, atMs, tookMs, status, error, answer } = attempt;
-  return {
-    ...{ id: webhookId, at: new Date(atMs).toISOString(), tookMs },
-    ...{ delivered: wasTaken(attempt), status, error, answer },
-  };
-}

@@ -1,9 +1,10 @@
 import { type WebhookChangeInput, webhookChangeInput } from '@gateway/egress/input/webhook-input';
+import { describeWebhook } from '@gateway/store/webhooks/describe-webhook';
 import { changeWebhook as change } from '@gateway/store/webhooks/webhooks';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
 import { MAX_WEBHOOK_BODY_BYTES, refuseUrl } from './create-webhook.js';
-import { describeWebhook, foundWebhook, webhookAnswer } from './webhook-fields.js';
+import { foundWebhook, webhookAnswer } from './webhook-fields.js';
 
 /** `PATCH /webhooks/{webhookId}`: changes what is given. Safe to repeat. */
 export const changeWebhook: Endpoint<Record<string, never>, WebhookChangeInput> = {

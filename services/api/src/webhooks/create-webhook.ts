@@ -4,10 +4,11 @@ import { shownHost } from '@gateway/egress/egress-error';
 import { assertAllowed, type FetchPolicy } from '@gateway/egress/fetch-policy';
 import { type NewWebhookInput, newWebhookInput } from '@gateway/egress/input/webhook-input';
 import { ApiError } from '@gateway/runtime/errors';
+import { describeWebhook } from '@gateway/store/webhooks/describe-webhook';
 import { createWebhook as create } from '@gateway/store/webhooks/webhooks';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { describeWebhook, secretAnswer, webhookAnswer } from './webhook-fields.js';
+import { secretAnswer, webhookAnswer } from './webhook-fields.js';
 
 export const MAX_WEBHOOK_BODY_BYTES = 64 * 1024;
 

@@ -1,10 +1,11 @@
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
+import { describeAttempt } from '@gateway/store/webhooks/describe-webhook';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { findWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { attemptAnswer, describeAttempt } from './attempt-fields.js';
+import { attemptAnswer } from './attempt-fields.js';
 import { foundWebhook } from './webhook-fields.js';
 
 interface ListQuery {

@@ -1,5 +1,5 @@
-import { readDevices } from '@gateway/store/events/read-log';
 import { listParked as list, parseParkedPlace, sayParkedPlace } from '@gateway/store/webhooks/delivering/parked/parked';
+import { describeParked } from '@gateway/store/webhooks/describe-webhook';
 import { findWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
@@ -82,31 +82,13 @@ export const listParked: Endpoint<ListQuery, Record<string, never>> = {
       { workspace, id },
       { after: after === undefined ? after : parseParkedPlace(after), limit: limit + 1, ofEach: 1 },
     );
-    const shown = page.slice(0, limit);
     const last = page[limit - 1];
-    const entries = new Set(shown.map(({ events: [first] }) => first!.entry));
-    const devices = await readDevices(store, workspace, [...entries]);
     return {
       status: 200,
       body: {
-        parked: shown.map((each) => describe(each, devices)),
+        parked: await describeParked(store, workspace, page.slice(0, limit)),
         nextCursor: page.length > limit && last ? sayParkedPlace(last) : null,
       },
     };
   },
 };
-
-type Parked = Awaited<ReturnType<typeof list>>[number];
-
-/** @param devices of entries: what is told alone is put aside without its device. */
-function describe({ sinceMs, dueMs, clock, count, events: [first] }: Parked, devices: ReadonlyMap<string, string>) {
-  const { id, type, entry } = first!;
-  // That something is missing is told of no device.
-  const device = type === 'events.gap' ? null : (first!.device ?? devices.get(entry) ?? null);
-  return {
-    ...{ id, type, device, since: iso(sinceMs), attempts: clock.failures ?? 0, lastStatus: clock.lastStatus ?? null },
-    ...{ nextAttemptAt: dueMs === null ? null : iso(dueMs), waiting: count - 1 },
-  };
-}
-
-const iso = (ms: number) => new Date(ms).toISOString();

@@ -1,8 +1,9 @@
+import { describeWebhook } from '@gateway/store/webhooks/describe-webhook';
 import * as store from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { describeWebhook, foundWebhook, webhookAnswer } from './webhook-fields.js';
+import { foundWebhook, webhookAnswer } from './webhook-fields.js';
 
 type Nothing = Record<string, never>;
 

@@ -1,10 +1,11 @@
 import { verifierOf } from '@gateway/contracts/webhooks/signature';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
+import { describeWebhook } from '@gateway/store/webhooks/describe-webhook';
 import { rotateSecret as rotate } from '@gateway/store/webhooks/webhooks';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
 import { MAX_WEBHOOK_BODY_BYTES } from './create-webhook.js';
-import { describeWebhook, foundWebhook, secretAnswer, webhookAnswer } from './webhook-fields.js';
+import { foundWebhook, secretAnswer, webhookAnswer } from './webhook-fields.js';
 
 interface RotateBody {
   overlapHours: number;

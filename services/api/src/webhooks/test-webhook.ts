@@ -3,13 +3,14 @@ import { WEBHOOK_STATUSES, wasTaken } from '@gateway/contracts/webhooks/webhook'
 import { shownHost } from '@gateway/egress/egress-error';
 import { postWebhook } from '@gateway/egress/post-webhook';
 import { ApiError } from '@gateway/runtime/errors';
+import { describeAttempt } from '@gateway/store/webhooks/describe-webhook';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { readWebhook } from '@gateway/store/webhooks/webhooks';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
 import { Turns } from '../http/turns.js';
-import { attemptAnswer, describeAttempt } from './attempt-fields.js';
+import { attemptAnswer } from './attempt-fields.js';
 import { foundWebhook } from './webhook-fields.js';
 
 type Nothing = Record<string, never>;

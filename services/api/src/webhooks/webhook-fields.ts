@@ -1,6 +1,4 @@
-import { secretsAt } from '@gateway/contracts/webhooks/signature';
 import { WEBHOOK_STATUSES } from '@gateway/contracts/webhooks/webhook';
-import { systemClock } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
 import type { ListedWebhook } from '@gateway/store/webhooks/webhooks';
 import { Joi } from '../http/input/input-types.js';
@@ -49,19 +47,6 @@ export const secretAnswer = Joi.string()
   .description(
     'Verifies the requests (Standard Webhooks 1.0): shown only now. With `v1a` it is the public key (`whpk_`).',
   );
-
-export function describeWebhook(webhook: ListedWebhook) {
-  const { id, status, settings, target, secrets = [], createdAtMs, verifiedAtMs } = webhook;
-  const [, replaced] = secretsAt(secrets, systemClock.nowMs());
-  const time = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
-  const place = target
-    ? { reason: null, url: target.url, headers: Object.keys(target.headers) }
-    : { reason: 'keys_unreadable', url: null, headers: null };
-  return {
-    ...{ webhookId: id, status, ...place, ...settings },
-    ...{ createdAt: time(createdAtMs), verifiedAt: time(verifiedAtMs), rotatedUntil: time(replaced?.endsAtMs) },
-  };
-}
 
 /** Throws 404 when there is none. */
 export function foundWebhook<W extends ListedWebhook>(webhook: W | undefined): W {

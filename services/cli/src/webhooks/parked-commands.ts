@@ -7,10 +7,13 @@ import {
   sayParkedPlace,
 } from '@gateway/store/webhooks/delivering/parked/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
+import { describeParked } from '@gateway/store/webhooks/describe-webhook';
+import { findWebhook } from '@gateway/store/webhooks/webhooks';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 import { readCount } from '../read-count.js';
+import { foundWebhook, noSuchWebhook } from './found-webhook.js';
 
 const PARKED_SHOWN = 100;
 
@@ -48,19 +51,11 @@ export function addParkedCommands(webhooks: Command, run: RunCommand): void {
 }
 
 async function parked({ store, workspace, output }: CliContext, id: string, { after, limit }: Page): Promise<void> {
+  foundWebhook(id, await findWebhook(store, workspace, id));
   const more = await listParked(store, { workspace, id }, { after, limit: limit + 1, ofEach: 1 });
   const found = more.slice(0, limit);
-  const shown = found.map(({ events: [first], count, key, sinceMs, dueMs, clock }) => ({
-    ...{
-      cursor: sayParkedPlace({ sinceMs, key }),
-      id: first!.id,
-      type: first!.type,
-      since: new Date(sinceMs).toISOString(),
-      attempts: clock.failures ?? 0,
-    },
-    ...{ lastStatus: clock.lastStatus, nextAttemptAt: dueMs === null ? undefined : new Date(dueMs).toISOString() },
-    waiting: count - 1,
-  }));
+  const described = await describeParked(store, workspace, found);
+  const shown = described.map((each, index) => ({ cursor: sayParkedPlace(found[index]!), ...each }));
   const toRow = (index: number) => {
     const { id, attempts, lastStatus, waiting } = shown[index]!;
     const answered = String(lastStatus ?? '');
@@ -85,7 +80,7 @@ async function replay(
   if (ids.length > 0 === (after !== undefined)) throw new Error('give either ids, or --after');
   const wanted = after === undefined ? { ids } : { afterMs: after, beforeMs: Math.min(before ?? nowMs, nowMs) };
   const outcome = await replayWebhook(store, { workspace, id }, wanted, nowMs);
-  if (outcome === 'gone') throw new Error(`there is no webhook ${id}`);
+  if (outcome === 'gone') throw noSuchWebhook(id);
   if (outcome === 'empty') throw new Error('--after must be earlier than --before, and than now');
   if (outcome === 'full') throw new Error('a hundred replays of this webhook are not done yet');
   await record('webhook.replayed', id);

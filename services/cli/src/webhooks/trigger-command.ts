@@ -9,6 +9,7 @@ import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { type ListedWebhook, listWebhooks, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { Argument, type Command } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
+import { noSuchWebhook } from './found-webhook.js';
 import { localEndpoint } from './local-endpoint.js';
 
 /** `webhooks trigger TYPE`: an example of an event, to those who ask for that type, or to a server on this machine. */
@@ -63,7 +64,7 @@ async function findEndpoints(
   if (id === undefined)
     return all.filter(isReadable).filter((each) => isReady(each) && each.settings.types.includes(type));
   const webhook = all.find((each) => each.id === id);
-  if (!webhook) throw new Error(`there is no webhook ${id}`);
+  if (!webhook) throw noSuchWebhook(id);
   if (!isReadable(webhook))
     throw new Error(`webhook ${id} is sealed with an encryption key that is not configured here`);
   if (!isReady(webhook)) throw new Error(`webhook ${id} is ${webhook.status}: it gets no events`);

@@ -3,6 +3,7 @@ import { makeTestEvent } from '@gateway/contracts/webhooks/test-event';
 import { WEBHOOK_LIMITS, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { postWebhook } from '@gateway/egress/post-webhook';
 import { systemClock } from '@gateway/runtime/clock';
+import { describeAttempt, describeWebhook } from '@gateway/store/webhooks/describe-webhook';
 import { listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import {
   deleteWebhook,
@@ -17,7 +18,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { CliContext, RunCommand } from '../cli-context.js';
 import { showTime } from '../output.js';
 import { readCount } from '../read-count.js';
-import { describeWebhook, foundWebhook, noSuchWebhook } from './describe-webhook.js';
+import { foundWebhook, noSuchWebhook } from './found-webhook.js';
 import { addListenCommands } from './listen-commands.js';
 import { addParkedCommands } from './parked-commands.js';
 import { addTriggerCommand } from './trigger-command.js';
@@ -121,7 +122,7 @@ async function deliveries({ store, workspace, output }: CliContext, id: string, 
     const { webhookId, atMs, tookMs, status, error } = attempts[index]!;
     return { at: showTime(atMs), request: webhookId, answered: String(status ?? error), ms: String(tookMs) };
   };
-  output.list(attempts, toRow, 'Nothing has been posted yet.');
+  output.list(attempts.map(describeAttempt), toRow, 'Nothing has been posted yet.');
 }
 
 async function remove({ store, workspace, output, record }: CliContext, id: string): Promise<void> {

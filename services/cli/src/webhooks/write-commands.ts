@@ -3,11 +3,12 @@ import { DEFAULT_WEBHOOK_SETTINGS, SUBSCRIBABLE_TYPES, WEBHOOK_LIMITS } from '@g
 import { assertAllowed, type FetchPolicy } from '@gateway/egress/fetch-policy';
 import { INPUT_PREFS } from '@gateway/egress/input/input-kinds';
 import { newWebhookInput, webhookChangeInput } from '@gateway/egress/input/webhook-input';
+import { describeWebhook } from '@gateway/store/webhooks/describe-webhook';
 import { changeWebhook, createWebhook } from '@gateway/store/webhooks/webhooks';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ObjectSchema } from 'joi';
 import { type CliContext, proofOf, type RunCommand } from '../cli-context.js';
-import { describeWebhook, foundWebhook } from './describe-webhook.js';
+import { foundWebhook } from './found-webhook.js';
 import { readTypes } from './read-types.js';
 
 /** As they are given: what they may say is checked as it is for the API. */
