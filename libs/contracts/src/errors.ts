@@ -62,7 +62,7 @@ export const API_ERRORS = {
     status: 410,
     message: 'File is gone',
     cause:
-      "The network does not have the file any more, and the account's phone does not either, or another account is linked now.",
+      "The network does not have the file any more, and the account's phone does not either, or cannot be asked: another account is linked now, or the device was removed.",
   },
   events_gone: {
     status: 410,

@@ -6,6 +6,8 @@ import { EgressError } from '@gateway/egress/egress-error';
 import { streamUrl } from '@gateway/egress/stream-url';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { readDeviceState } from '@gateway/store/devices/device-state';
+import { readDevice } from '@gateway/store/devices/devices';
 import { type AskDeps, askAndWait } from '@gateway/store/devices/questions/ask-and-wait';
 import { keepMediaPath, readReceived } from '@gateway/store/inbound/received-messages';
 import type { MediaMessage } from './find-media.js';
@@ -32,8 +34,8 @@ const ORIGIN = { origin: 'https://web.whatsapp.com' };
  * The file of a message, decrypted, as it comes from the network; it fails instead of ending when it is not the one that the message
  * speaks of. When the network does not have it any more, the account's phone is asked to upload it again. `signal` ends all of it.
  *
- * Throws 410 when that does not have it either, or another account is linked now, and 503 when the network or the phone
- * does not answer.
+ * Throws 410 when that does not have it either, another account is linked now, or the device was removed, 409 while no account is
+ * linked, and 503 when the network or the phone does not answer.
  */
 export async function fetchMedia(deps: MediaDeps, found: MediaMessage, signal: AbortSignal): Promise<Readable> {
   const { type, media } = found.content;
@@ -68,8 +70,12 @@ async function askPhone(deps: MediaDeps, found: MediaMessage, signal: AbortSigna
   const { store, clock, waits } = deps;
   const { address, receivedId, message, content } = found;
   const { platformId, jid } = message;
+  if (!(await readDevice(store, address))) throw new ApiError('media_gone');
   // The phone of another account knows nothing of it.
   if (!(await readReceived(store, address, { receivedId, nowMs: clock.nowMs() }))) throw new ApiError('media_gone');
+  // When the same account is linked again, its phone can be asked.
+  const { desired } = await readDeviceState(store, address);
+  if (desired?.want !== 'linked') throw new ApiError('no_device');
   const parts = await askAndWait(deps, address, {
     question: { kind: 'file', platformId, jid, mediaKey: content.media.mediaKey },
     ...{ parts: 1, timeoutMs: waits.contactsMs, signal },

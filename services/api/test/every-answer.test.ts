@@ -167,6 +167,11 @@ describe('every answer of the document', () => {
   };
 
   const receiveFile = () => files.receive(space.store, owner.ownership, Buffer.from('{}'));
+  const expiredFile = async () => {
+    const path = `/media/${await receiveFile()}`;
+    files.store.expire({ areForgotten: true });
+    return path;
+  };
   const unlink = () => owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
   const otherRequest = async (operation: Operation) => {
     const headers = { 'idempotency-key': 'k' };
@@ -233,9 +238,13 @@ describe('every answer of the document', () => {
     showMedia: {
       200: async (operation) => statusOf(call({ ...operation, path: `/media/${await receiveFile()}` })),
       404: (operation) => statusOf(call({ ...operation, path: '/media/med_x' })),
+      409: async (operation) => {
+        const path = await expiredFile();
+        await unlink();
+        return statusOf(call({ ...operation, path }));
+      },
       410: async (operation) => {
-        const path = `/media/${await receiveFile()}`;
-        files.store.expire({ areForgotten: true });
+        const path = await expiredFile();
         await takeAccount(space.store, owner.ownership, { phone: '447700900999', nowMs: Date.now() });
         return statusOf(call({ ...operation, path }));
       },

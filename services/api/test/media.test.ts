@@ -8,6 +8,7 @@ import { makeMediaId, parseMediaId } from '@gateway/contracts/content/media-id';
 import { WrongMediaError } from '@gateway/media/media-opener';
 import { sealMedia } from '@gateway/simulator/media/seal-media';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
+import { removeDevice } from '@gateway/store/devices/removing/remove-device';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { readInbound, recordReceived } from '@gateway/store/inbound/received-messages';
 import { eventually } from '@gateway/testkit/eventually';
@@ -151,6 +152,18 @@ describe('GET /media/:id', () => {
     expect(await first).to.deep.include({ status: 410, body: { success: false, error: 'File is gone' } });
     await takeAccount(space.store, owner.ownership, { phone: '447700900999', nowMs: Date.now() });
     expect((await show(id)).status).to.equal(410);
+  });
+
+  it('waits for its account where no phone can be asked, and is gone with the device', async () => {
+    const id = await receive();
+    files.answer = { status: 404 };
+    await owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
+    const { status, body } = await show(id);
+    expect([status, body.error]).to.deep.equal([409, 'No connected messenger device found']);
+    expect(await removeDevice(space.store, DEFAULT)).to.equal('removed');
+    expect((await show(id)).status).to.equal(410);
+    files.answer = undefined;
+    expect((await fetchFile(id)).status, 'the network has it').to.equal(200);
   });
 
   it('is tried again later when the network fails; a redirect is not followed', async () => {

@@ -33,7 +33,7 @@ export const showMedia: Endpoint<NoInput, NoInput> = {
       'The id is in the event `message.received`, for seven days. The file is fetched from the network for this request, decrypted, and ' +
       'passed on as it comes; the gateway stores nothing of it. If it turns out not to be the one that its message speaks of, the ' +
       'answer ends before its end: an answer that is complete is checked. HTTP/1.0 cannot tell that, and is refused (400). When the network does not have the file any more, after some ' +
-      'weeks, the phone of the account is asked to upload it again, which takes up to 20 seconds. A reader must take 16 kB a second. ' +
+      'weeks, the phone of the account is asked to upload it again, which takes up to 20 seconds; without a linked account that cannot be (409). A reader must take 16 kB a second. ' +
       'Answers 404 for files of other devices than that of the token. Safe to repeat.',
     answer: {
       status: 200,
@@ -41,7 +41,7 @@ export const showMedia: Endpoint<NoInput, NoInput> = {
       body: Joi.object({}),
       isFile: true,
     },
-    errors: ['not_found', 'media_gone', 'no_sender'],
+    errors: ['not_found', 'no_device', 'media_gone', 'no_sender'],
   },
 
   async handle({ params: { id = '' }, workspace, token, signal, logger }, deps) {
