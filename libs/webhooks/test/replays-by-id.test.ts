@@ -42,6 +42,33 @@ describe('events that are told to a webhook once more, by their ids', () => {
     expect(texts().slice(8), 'the same bytes').to.have.members(first);
   });
 
+  it('are no requests of `/deliveries` of which nothing is asked for any more', async () => {
+    const tell = await logged.create({ types: ['messages.updated', 'message.sent', 'message.received'] });
+    await logged.record(await logged.accept(people(2)), 'acked', 0, 2);
+    await receive('3A9');
+    stage.aheadMs += SOME_MS;
+    await tell();
+    const idsOf = (wanted: string) => stage.events.filter(({ type }) => type === wanted).map(({ id }) => id);
+    const [sent, together, received] = ['message.sent', 'messages.updated', 'message.received'].map(idsOf);
+    const all = [...sent!, ...together!, ...received!];
+    expect(all).to.have.length(4);
+    const cases: [object, string[]][] = [
+      [{ types: ['message.received'] }, received!],
+      [{ types: ['message.read'] }, []],
+      [{ types: ['message.sent'] }, sent!],
+      [{ types: ['messages.updated', 'message.received'] }, [...sent!, ...received!]],
+      [{ devices: ['other'] }, []],
+    ];
+    for (const [settings, known] of cases) {
+      await changeWebhook(space.store, 'main', tell.id, { settings });
+      stage.events.length = 0;
+      const unknown = all.filter((id) => !known.includes(id));
+      expect(await replay(tell.id, all), JSON.stringify(settings)).to.deep.equal({ unknown });
+      await tell();
+      expect(stage.events, 'of all others').to.have.length(known.length);
+    }
+  });
+
   it('are none of which `/deliveries` says nothing, also where others were refused meanwhile', async () => {
     const tell = await logged.create({ types: ['message.sent'], concurrency: 3 });
     stage.refuses = ({ data }) => [2, 5].includes(Number(data.index));

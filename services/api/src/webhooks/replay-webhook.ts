@@ -57,7 +57,9 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
         unknown: Joi.array()
           .items(Joi.string())
           .required()
-          .description('Ids that are not known, known no more, or of what this endpoint does not ask for.'),
+          .description(
+            'Ids that are not known, known no more, or of what this endpoint does not ask for, or not any more.',
+          ),
       }),
     },
     errors: ['not_found', 'replays_full', 'not_confirmed'],

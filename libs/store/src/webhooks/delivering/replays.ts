@@ -9,8 +9,10 @@ import { ringEventBell } from '../../events/event-bells.js';
 import { logTimeOf } from '../../events/outboxes/late-entries.js';
 import { readKept } from '../../events/read-log.js';
 import { findInLog, makeLooks } from '../../events/reading/find-event.js';
+import type { EventFilter } from '../../events/render-events.js';
 import { listAttempts } from '../webhook-attempts.js';
 import { readWebhook } from '../webhooks.js';
+import { isAskedFor } from './is-asked-for.js';
 import type { LaneState } from './lanes.js';
 import { findParked, parkedKeys } from './parked/parked.js';
 
@@ -90,12 +92,19 @@ async function findWanted(
   const ranges = new Map<string, TellRange>();
   for (const { webhookId, range } of attempts)
     if (range && isKept(parseCursor(range.after)!.entry)) ranges.set(webhookId, range);
-  const find = await eventFinder(store, place);
+  const webhook = await readWebhook(store, place.workspace, place.id);
+  const { types = [], devices = null } = webhook?.settings ?? {};
+  const filter = { types, ...(devices && { devices }) };
+  const findRequest = async (id: string) => {
+    const range = ranges.get(id);
+    return range && (await isAskedFor(store, place.workspace, range, filter)) ? range : undefined;
+  };
+  const findEvent = eventFinder(store, place.workspace, filter);
   const wanted: string[] = [];
   const unknown: string[] = [];
   for (const id of new Set(ids)) {
     const key = parked.get(id);
-    const request = key === undefined ? (ranges.get(id) ?? (await find(id))) : undefined;
+    const request = key === undefined ? ((await findRequest(id)) ?? (await findEvent(id))) : undefined;
     if (key !== undefined) wanted.push('key', key);
     else if (request) wanted.push('range', JSON.stringify({ id, request } satisfies Replay));
     else unknown.push(id);
@@ -104,13 +113,10 @@ async function findWanted(
 }
 
 /** One event of the log, as the endpoint is told of it now; a change is told alone. */
-async function eventFinder(store: Store, { workspace, id: webhookId }: { workspace: Workspace; id: WebhookId }) {
-  const webhook = await readWebhook(store, workspace, webhookId);
-  const { types = [], devices = null } = webhook?.settings ?? {};
-  const filter = { types, ...(devices && { devices }) };
+function eventFinder(store: Store, workspace: Workspace, filter: EventFilter) {
   const looks = makeLooks();
   return async (id: string): Promise<TellRange | undefined> => {
-    const found = webhook && (await findInLog(store, workspace, { id, filter, looks }));
+    const found = await findInLog(store, workspace, { id, filter, looks });
     if (!found || !('event' in found)) return undefined;
     return { lane: 'replay', after: sayCursor(found.after), to: sayCursor(found.to) };
   };
