@@ -100,6 +100,20 @@ describe('a promise for which the slots of a workspace and of a device are writt
     await eventually(async () => (await keep().catch(() => false)) === true, WITHIN);
   });
 
+  it('is not given for a device whose place in its workspace no replica has, nor to a repeat', async () => {
+    const isElsewhere = (device: string) =>
+      portOf(deviceKeys(store.space, { workspace: 'main', device }).device) !== portOf(workspaceKey());
+    const device = Array.from({ length: 40 }, (_, i) => `new${i}`).find(isElsewhere)!;
+    const make = () => ensureDevice(store, { workspace: 'main', device }).catch(toError);
+    freezeReplicasOf(workspaceKey());
+    for (let attempt = 0; attempt < 2; attempt++)
+      expect(await make(), `attempt ${attempt}`).to.have.property('code', 'not_confirmed');
+    thaw();
+    await eventually(async () => (await make()) === undefined, WITHIN);
+    freezeReplicasOf(workspaceKey());
+    expect(await make(), 'which is not asked again').to.equal(undefined);
+  });
+
   it('is not given where only one master knows at which device the key of a caller lies', async () => {
     const { find } = send('key-1');
     freezeReplicasOf(workspaceKey());

@@ -1,5 +1,7 @@
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { shortDeviceId } from '@gateway/contracts/ids';
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { readDeviceState, requestUnlink } from '@gateway/store/devices/device-state';
+import { findDeviceByShortId, listDevices } from '@gateway/store/devices/devices';
 import { notePasskeyDemand } from '@gateway/store/devices/incidents/note-passkey-demand';
 import { revokeApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
@@ -72,6 +74,15 @@ describe('GET|POST /connect', () => {
     expect(await whenWanted('linking')).to.include({ method: 'pairingCode', phone: ACCOUNT });
     await showCode('ABCD1234');
     expect((await answer).body).to.deep.equal({ success: true, status: 'connecting', pairingCode: 'ABCD1234' });
+  });
+
+  it('puts a linked device back into the list of its workspace, which a failover may have taken', async () => {
+    await owner.observe({ status: 'connected' }, 'linked');
+    const { devices, shortDeviceIds } = workspaceKeys(space.store.space, DEFAULT.workspace);
+    await space.store.redis.del(devices, shortDeviceIds);
+    expect((await api.call('POST', '/connect')).status).to.equal(200);
+    expect(await listDevices(space.store, DEFAULT.workspace)).to.deep.equal([DEFAULT.device]);
+    expect(await findDeviceByShortId(space.store, DEFAULT.workspace, shortDeviceId(DEFAULT))).to.equal(DEFAULT.device);
   });
 
   it('shows no code to one whose token was revoked while it waited', async () => {

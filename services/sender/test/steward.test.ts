@@ -1,6 +1,7 @@
 import type { Doorbell } from '@gateway/contracts/doorbell';
+import { shortDeviceId } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
-import { deviceKeys, shardKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { Producer } from '@gateway/queue/producer';
@@ -8,7 +9,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { Steward } from '@gateway/sender/fleet/steward';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
-import { ensureDevice } from '@gateway/store/devices/devices';
+import { ensureDevice, findDeviceByShortId, listDevices } from '@gateway/store/devices/devices';
 import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
 import { endSessions, openSession } from '@gateway/store/fleet/ownership';
 import { processOf } from '@gateway/store/fleet/process-of';
@@ -16,6 +17,7 @@ import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -255,6 +257,17 @@ describe('the steward of shards', () => {
       },
     });
   }
+
+  it('puts a device back into the list of its workspace, which lies elsewhere, as when a failover took it', async () => {
+    const { store } = space;
+    await createWorkspace(store, workspace);
+    const { devices, shortDeviceIds } = workspaceKeys(store.space, workspace);
+    await store.redis.srem(devices, 'a');
+    await store.redis.hdel(shortDeviceIds, shortDeviceId({ workspace, device: 'a' }));
+    await start();
+    await eventually(async () => (await listDevices(store, workspace)).includes('a'), soon);
+    expect(await findDeviceByShortId(store, workspace, shortDeviceId({ workspace, device: 'a' }))).to.equal('a');
+  });
 
   it('mends all other shards while the node of one hangs', async () => {
     const [a, b] = ['a', 'b'].map((device) => shardKeys(space.store.space, shardOf({ workspace, device }))) as [

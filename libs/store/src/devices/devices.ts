@@ -11,7 +11,7 @@ import {
 import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
-import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
+import { bytes, defineScript, flag, mixed, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
@@ -20,8 +20,8 @@ const listStep = defineScript({
   name: 'list-device',
   whenFull: 'runs',
   keys: ['devices', 'shortIds', 'limits', 'token?'],
-  args: { device: text, short: text },
-  reply: oneOf('listed', 'full', 'taken', 'gone'),
+  args: { device: text, short: text, isMade: flag },
+  reply: oneOf('listed', 'known', 'full', 'taken', 'gone'),
 });
 
 const makeStep = defineScript({
@@ -78,8 +78,8 @@ export interface Device {
 
 /**
  * Makes a device that does not exist yet. Safe to repeat and to race: each step keeps what is there. Throws `DevicesFullError`,
- * when the workspace may not have another one, and `WorkspaceGoneError` when it has been deleted since a caller was let in, having
- * written nothing that stays.
+ * when the workspace may not have another one, `WorkspaceGoneError` when it has been deleted since a caller was let in, and
+ * `not_confirmed` when replicas do not have its place in the list, having written nothing that stays.
  * @param options.keyId of the token of that caller.
  */
 export async function ensureDevice(
@@ -90,30 +90,42 @@ export async function ensureDevice(
   const { device } = deviceKeys(store.space, address);
   const { devices } = shardKeys(store.space, shardOf(address));
   const place = nameOfDevice(address);
+  const list = () => listDevice(store, address, { keyId });
   for (;;) {
-    await listDevice(store, address, keyId);
+    let isNew = await list();
     const { accountEpoch, stays } = await makeStep(store, {
       ...{ device, devices, idKey: sealIdKey(store, address), accountEpoch: randomInt(1, MOST_FIRST_EPOCH) },
       ...{ nowMs: systemClock.nowMs(), name: address.device, place, unkeptMs: UNKEPT_MS },
     });
     // The list lies in another slot. The workspace may have been deleted meanwhile; or a removal may have taken the device out: it looks
     // at the device last, as we do at the list.
-    await listDevice(store, address, keyId);
+    isNew = (await list()) || isNew;
+    // Only the list leads from the ids of its messages to the device. One that stays has a place there that was confirmed.
+    if (isNew || !stays) await store.confirmWrites(workspaceKeys(store.space, address.workspace).devices);
     if (stays) return;
     // The version before looks for it in the shard, in place of the device.
-    if (await keepStep(store, { device, devices, accountEpoch, place })) return listDevice(store, address, keyId);
+    if (await keepStep(store, { device, devices, accountEpoch, place })) return void (await list());
   }
 }
 
-async function listDevice(store: Store, address: DeviceAddress, keyId: string | undefined): Promise<void> {
+/**
+ * Whether it was not there. Throws as `ensureDevice` does.
+ * @param options.isMade it is there, and lost its place: the limit of devices is that of others.
+ */
+export async function listDevice(
+  store: Store,
+  address: DeviceAddress,
+  { keyId, isMade = false }: { keyId: string | undefined; isMade?: boolean },
+): Promise<boolean> {
   const shared = workspaceKeys(store.space, address.workspace);
   const names = { device: address.device, short: shortDeviceId(address) };
   const { devices: listed, shortDeviceIds: shortIds, limits } = shared;
   const token = keyId === undefined ? undefined : shared.token(keyId);
-  const outcome = await listStep(store, { devices: listed, shortIds, limits, token, ...names });
+  const outcome = await listStep(store, { devices: listed, shortIds, limits, token, ...names, isMade });
   if (outcome === 'gone') throw new WorkspaceGoneError();
   if (outcome === 'full') throw new DevicesFullError('the workspace has as many devices as it may');
   if (outcome === 'taken') throw new Error(`device ${address.device} needs another name: its short id is taken`);
+  return outcome === 'listed';
 }
 
 /** `undefined` for one that was never made, or was removed. */

@@ -1,5 +1,8 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
 import { readWish } from '@gateway/contracts/people/opt-outs';
 import type { Store } from '../core/store.js';
+import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
+import { relistDevice } from '../devices/listing/relist-device.js';
 import type { Ownership } from '../fleet/ownership.js';
 import { joinOptOut, type Person, recordStart, recordStop } from '../workspace/hidden-opt-outs.js';
 import { inboundSharesOf } from './inbound-shares.js';
@@ -32,18 +35,35 @@ export async function recordIncoming(
 
 async function recordWish(
   store: Store,
-  { address: { workspace } }: Ownership,
+  { address }: Ownership,
   { text, ...writer }: Writer & { text: string; atMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
+  const { workspace } = address;
   const person = namedOnly(writer);
   switch (readWish(text)) {
     case 'stop':
-      return (await recordStop(store, workspace, person)) ? 'optedOut' : undefined;
+      return (await recordStopSurely(store, address, person)) ? 'optedOut' : undefined;
     case 'start':
       return (await recordStart(store, workspace, person)) ? 'optedIn' : undefined;
     default:
       await joinOptOut(store, workspace, person);
       return undefined;
+  }
+}
+
+/** A workspace that lists no device at all has been deleted, or a failover took its list: then this one is put back first. */
+async function recordStopSurely(
+  store: Store,
+  address: DeviceAddress,
+  person: Person & { atMs: number },
+): Promise<boolean> {
+  const record = () => recordStop(store, address.workspace, person);
+  try {
+    return await record();
+  } catch (thrown) {
+    if (!(thrown instanceof WorkspaceGoneError)) throw thrown;
+    await relistDevice(store, address);
+    return record();
   }
 }
 

@@ -44,6 +44,7 @@ export const ANSWERS_ONCE: Record<string, string> = {
   'forget-session': COUNTED_ONE_LESS,
   'join-opt-out': UNUSED,
   'leave-instance': UNUSED,
+  'list-device': 'no line of the log tells that a device was put back into its list',
   'note-ended': UNUSED,
   'record-received': 'the message is there: what is kept of it is not counted again',
   'record-results': 'the time from an ack to its receipt is not measured',

@@ -5,6 +5,7 @@ import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { cancelLink, type DeviceState, readDeviceState, requestLink } from '@gateway/store/devices/device-state';
 import { DevicesFullError, ensureDevice, readDevice } from '@gateway/store/devices/devices';
+import { relistDevice } from '@gateway/store/devices/listing/relist-device';
 import { knownMembers } from '@gateway/store/fleet/members';
 import QRCode from 'qrcode';
 import type { ApiDeps } from '../api-deps.js';
@@ -70,13 +71,14 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
         pairingCode: Joi.string().description('Eight letters and digits to enter on the phone.'),
       }),
     },
-    errors: ['link_ended', 'passkey_required', 'devices_full', 'no_sender', 'network_timeout'],
+    errors: ['link_ended', 'passkey_required', 'devices_full', 'no_sender', 'network_timeout', 'not_confirmed'],
   },
 
   async handle(call, deps) {
     const { store } = deps;
     const { address, query } = call;
     const before = await readDeviceState(store, address);
+    if (before.desired?.want === 'linked') await relistDevice(store, address, call.token.keyId);
     if (before.desired?.want === 'linked' && !query.forceNew) return describeLinked(before);
     if (query.forceNew) await keepLastLink(call, deps, before);
     else refuseAfterPasskey(before, deps.clock.nowMs());

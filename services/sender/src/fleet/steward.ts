@@ -8,6 +8,7 @@ import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
+import { relistDevices } from '@gateway/store/devices/listing/relist-device';
 import { listMembers, type Member } from '@gateway/store/fleet/members';
 import { processOf } from '@gateway/store/fleet/process-of';
 import { takeRole } from '@gateway/store/fleet/shards/take-role';
@@ -55,8 +56,8 @@ const TURN_MS = 1_000;
 
 /**
  * Serves what is due in shards, of devices with and without an owner: wakes owners that have not taken a send in, ends the sends
- * whose time is over, releases their files. Once a minute it looks whether something open is not due at all. Each shard has one
- * steward, under the rule of device owners: whose session lives stays it. The role opens no socket, and each step is safe by
+ * whose time is over, releases their files. Once a minute it looks whether something open is not due at all, and whether a workspace
+ * does not list one of its devices. Each shard has one steward, under the rule of device owners: whose session lives stays it. The role opens no socket, and each step is safe by
  * itself, so two stewards of one shard would do no harm.
  * Each shard is looked at by itself: one whose node hangs holds up no other.
  */
@@ -220,6 +221,14 @@ export class Steward {
     if (shard === undefined || nowMs - atMs(shard) < mendMs) return;
     this.mendedAtMs.set(shard, nowMs);
     this.begin(`mend ${shard}`, () => this.mend(shard));
+    // Beside it: the lists lie in the slots of workspaces, whose nodes may be away.
+    this.begin(`lists of ${shard}`, () => this.relist(shard));
+  }
+
+  private async relist(shard: number): Promise<void> {
+    const { store, logger } = this.deps;
+    for (const address of await relistDevices(store, shard))
+      logger.warn('the workspace did not list the device, and does so again', { ...address });
   }
 
   /** A page at a time: it may have any number of open sends. */

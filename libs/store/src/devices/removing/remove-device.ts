@@ -23,10 +23,15 @@ export async function removeDevice(store: Store, address: DeviceAddress): Promis
   const name = nameOfDevice(address);
   const keys = { devices, device, desired, observed, history, creds, openSends };
   const outcome = await removeStep(store, { ...keys, name });
-  if (outcome !== 'removed') return outcome;
+  if (outcome === 'removed') await unlistDevice(store, address);
+  return outcome;
+}
+
+/** Takes a device that was removed out of the list of its workspace. Safe to repeat, and to race with a link. */
+export async function unlistDevice(store: Store, address: DeviceAddress): Promise<void> {
   const listed = workspaceKeys(store.space, address.workspace).devices;
   await store.redis.srem(listed, address.device);
   // A link has made it anew meanwhile.
+  const { device } = deviceKeys(store.space, address);
   if (await store.redis.hexists(device, 'createdAtMs')) await writeAlways(store, 'SADD', listed, address.device);
-  return 'removed';
 }
