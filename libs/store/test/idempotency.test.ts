@@ -1,17 +1,30 @@
 import { randomBytes } from 'node:crypto';
-import { parseMessageId } from '@gateway/contracts/ids';
+import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
+import { toError } from '@gateway/runtime/errors';
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { resealAll } from '@gateway/store/core/sealed-values';
 import { createStore } from '@gateway/store/core/store';
+import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
-import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
+import {
+  type FoundRepeat,
+  findRepeat,
+  forgetRepeat,
+  keepAnswer,
+  releaseRepeat,
+} from '@gateway/store/sends/accepting/idempotency';
+import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
+import { createProof } from '@gateway/store/workspace/tokens/api-tokens';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace, readKeyRings } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
 const first = { workspace: 'main', device: 'first' };
 const second = { workspace: 'main', device: 'second' };
 const CALLER = { owner: 't', callersKey: 'order-1', isBound: false };
+const AT_ONCE = { logoutMs: 0, closingMs: 0 };
 const fingerprint = Buffer.from('a digest');
 
 describe('a key of a caller', () => {
@@ -94,4 +107,27 @@ describe('a key of a caller', () => {
     expect(await accept(moved.key, second)).to.have.property('messageId');
     expect(await find(first)).to.deep.include({ kind: 'used', address: second });
   });
+
+  for (const step of ['place-repeat', 'claim-repeat', 'close-repeat', 'place-repeat of a move'] as const) {
+    it(`leaves nothing where the workspace was deleted while its process stood still (${step})`, async () => {
+      const { store } = space;
+      const [at, next] = ['a', 'b'].map((device) => ({ workspace: 'shop', device }));
+      await createWorkspace(store, 'shop');
+      for (const device of [at!, next!]) await ensureDevice(store, device);
+      const keyId = await createProof(store, 'shop', 'caller');
+      const find = (address: DeviceAddress, by = store) => findRepeat(by, { ...CALLER, keyId, address });
+      const isMove = step === 'close-repeat' || step.endsWith('move');
+      if (isMove) await releaseRepeat(store, ((await find(at!)) as Extract<FoundRepeat, { kind: 'free' }>).claim);
+      // The first place is that which holds, before a move.
+      let passes = step.endsWith('move') ? 1 : 0;
+      const run: RunScript = async (name, keys, args) => {
+        if (name === step.split(' ')[0] && passes-- === 0) await deleteWorkspace(store, 'shop', AT_ONCE);
+        return store.run(name, keys, args);
+      };
+      const found = await find(isMove ? next! : at!, { ...store, run }).catch(toError);
+      if (step !== 'claim-repeat') expect(found).to.be.instanceOf(WorkspaceGoneError);
+      const left = await findWorkspace(store, 'shop', { withName: true });
+      expect(left.found).to.deep.equal({ keys: [], entries: [] });
+    });
+  }
 });

@@ -18,8 +18,22 @@ describe('a step in Redis', () => {
 
   it('closes no idempotency key that stands for a send by now', async () => {
     await redis().hset(key('repeat'), 'messageId', 'msg_1');
-    expect(await run('close-repeat', ['repeat'], [60_000])).to.equal(0);
+    await redis().hset(key('device'), 'idKey', 'k');
+    expect(await run('close-repeat', ['repeat', 'device'], [60_000])).to.equal(0);
     expect(await redis().hgetall(key('repeat'))).to.deep.equal({ messageId: 'msg_1' });
+  });
+
+  it('claims no idempotency key at a device that is not to stay, or is not there', async () => {
+    const claim = () => run('claim-repeat', ['claim', 'device'], ['token', 60_000]);
+    const isClaimed = async () => (await redis().exists(key('claim'))) === 1;
+    expect(await claim()).to.equal(1);
+    await redis().hset(key('device'), 'idKey', 'k');
+    await redis().pexpire(key('device'), 60_000);
+    expect(await claim()).to.equal(1);
+    expect(await isClaimed()).to.equal(false);
+    await redis().persist(key('device'));
+    expect([await claim(), await claim()]).to.deep.equal([1, 0]);
+    expect(await isClaimed()).to.equal(true);
   });
 
   it('lets no more questions wait than there is room for, and counts one that is asked again once', async () => {

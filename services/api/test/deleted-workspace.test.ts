@@ -27,6 +27,8 @@ const LATE: readonly [path: string, body: object, step: string, status: number][
   ['/opt-outs', { phone: PHONE }, 'add-opt-outs', 401],
   ['/webhooks', { url: 'http://127.0.0.1:1/' }, 'want-events', 401],
   ['/webhooks', { url: 'http://127.0.0.1:1/' }, 'create-webhook', 401],
+  ['/send', { to: PHONE, text: 'hello' }, 'count-token', 401],
+  ['/send', { to: PHONE, text: 'hello' }, 'place-repeat', 401],
 ];
 /** All that may write where nothing is. */
 const REQUESTS: readonly [path: string, body: object][] = [
@@ -97,7 +99,8 @@ describe('requests of a workspace that is deleted while they come', () => {
         return run(name, keys, args);
       };
       try {
-        expect((await api.call('POST', path, { token, json })).status).to.equal(status);
+        const headers = { 'Idempotency-Key': 'order-1' };
+        expect((await api.call('POST', path, { token, json, headers })).status).to.equal(status);
       } finally {
         api.store.run = run;
       }

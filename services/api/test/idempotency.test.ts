@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DeviceAddress } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { takeAccount } from '@gateway/store/devices/take-account';
@@ -305,7 +306,7 @@ describe('Idempotency-Key', () => {
     it('goes on where a process died in the middle of a move', async () => {
       const { key } = await find(DEFAULT);
       // It closed the key where it lay, and wrote down no other place.
-      await space.store.run('close-repeat', [key], [60_000]);
+      await space.store.run('close-repeat', [key, deviceKeys(space.store.space, DEFAULT).device], [60_000]);
       const place = await find(DEFAULT);
       expect(place.address).to.deep.equal(DEFAULT);
       expect(await accept(DEFAULT, place)).not.to.equal(undefined);

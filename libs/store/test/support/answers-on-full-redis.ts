@@ -2,6 +2,7 @@
 export const REFUSED = [
   'accept-send',
   'ask-owner',
+  'claim-repeat',
   'close-repeat',
   'count-address',
   'create-webhook',
@@ -37,6 +38,7 @@ export const ANSWERS_ONCE: Record<string, string> = {
   'bound-log': UNUSED,
   'cancel-link': `${NEVER_AGAIN}, and ${UNUSED}`,
   'cancel-send': COUNTED_ONE_LESS,
+  'claim-repeat': NEVER_AGAIN,
   'count-token': NEVER_AGAIN,
   'delete-webhook': 'an operator is told that it was not there',
   'expire-send': UNUSED,

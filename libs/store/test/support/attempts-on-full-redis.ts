@@ -32,7 +32,8 @@ export async function attemptsOn(
     'take-backlog': () => takeBacklog(store, { workspace, messages: 1, room: 2, knownAtMs: 1, nowMs: 1 }),
     'ask-owner': () => askOwner(store, ADDRESS, { id: 'new', question: { kind: 'session' } }),
     'place-repeat': () => findRepeat(store, { ...repeat, isBound: false }),
-    'close-repeat': () => store.run('close-repeat', [`${prefix}:{x}:closed`], [HOUR_MS]),
+    'claim-repeat': () => findRepeat(store, { ...repeat, isBound: true }),
+    'close-repeat': () => store.run('close-repeat', [`${prefix}:{main}:closed`, devices], [HOUR_MS]),
     'write-chunk': () => store.run('write-chunk', [`${prefix}:{main}:chunk`, devices], ['bytes', Date.now() + HOUR_MS]),
     'reserve-blob': () =>
       putBlob(store, workspace, { bytes: Buffer.from('file'), nowMs: Date.now(), quotaBytes: 1_000 }),

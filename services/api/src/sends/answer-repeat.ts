@@ -46,7 +46,7 @@ export async function handleOnce(
 ): Promise<Answer> {
   if (callersKey === undefined) return handle(undefined);
   const isBound = token.device !== undefined;
-  const found = await findRepeat(deps.store, { owner: token.owner, callersKey, address, isBound });
+  const found = await findRepeat(deps.store, { owner: token.owner, keyId: token.keyId, callersKey, address, isBound });
   if (found.kind === 'claimed') throw inProgress();
   // The order of fields, at any depth, does not matter.
   const fingerprint = await inTurn(() => createHash('sha256').update(stringify(body)).digest());

@@ -6,18 +6,26 @@ import { readSurely, writeTogether } from '../../core/confirming/write-together.
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { isOne, nothing, word } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
+import { WorkspaceGoneError } from '../../core/workspace-gone-error.js';
 
 const placeStep = defineScript({
   name: 'place-repeat',
   whenFull: 'refused',
-  keys: ['place'],
+  keys: ['place', 'token?'],
   args: { wanted: text, from: text, ttlMs: number },
   reply: word,
+});
+const claimStep = defineScript({
+  name: 'claim-repeat',
+  whenFull: 'refused',
+  keys: ['claim', 'device'],
+  args: { token: text, ttlMs: number },
+  reply: isOne,
 });
 const closeStep = defineScript({
   name: 'close-repeat',
   whenFull: 'refused',
-  keys: ['idempotency'],
+  keys: ['idempotency', 'device'],
   args: { ttlMs: number },
   reply: isOne,
 });
@@ -75,6 +83,8 @@ export interface RepeatClaim {
 
 interface CallersKey {
   owner: string;
+  /** Of the token of the caller. */
+  keyId?: string;
   /** Only its digest is stored: it is the caller's choice. Two tokens never share one. */
   callersKey: string;
   /** The device to send from, if this is the first request under the key. */
@@ -100,18 +110,24 @@ const PLACE_TTL_MS = (LIMITS.idempotencySeconds + 10 * 60) * 1000;
  * another one by now and the key stands for nothing, it moves: first it is closed where it lay, so that a request that is
  * still on its way there comes too late (`acceptSendOnce` refuses it), then the place is changed. Each move has a number
  * that is part of the key, so a closed key is never opened again. A process that dies in between has closed a key in vain: the
- * next request moves it.
+ * next request moves it. Throws `WorkspaceGoneError` when the workspace has been deleted since the caller was let in.
  */
 export async function findRepeat(
   store: Store,
-  { owner, callersKey, address, isBound }: CallersKey,
+  { owner, keyId, callersKey, address, isBound }: CallersKey,
 ): Promise<FoundRepeat> {
   const digest = createHash('sha256').update(callersKey).digest('hex').slice(0, 32);
   const { workspace, device } = address;
-  const placeKey = workspaceKeys(store.space, workspace).idempotencyPlace(owner, digest);
+  const shared = workspaceKeys(store.space, workspace);
+  const placeKey = shared.idempotencyPlace(owner, digest);
+  const token = keyId === undefined ? undefined : shared.token(keyId);
   // If a failover lost it, a repeat would be a first request, once the default device is another one.
-  const place = (wanted: string, from: string) =>
-    writeTogether(store, placeKey, () => placeStep(store, { place: placeKey, wanted, from, ttlMs: PLACE_TTL_MS }));
+  const place = async (wanted: string, from: string) => {
+    const step = { place: placeKey, token, wanted, from, ttlMs: PLACE_TTL_MS };
+    const held = await writeTogether(store, placeKey, () => placeStep(store, step));
+    if (held === '') throw new WorkspaceGoneError();
+    return held;
+  };
 
   let current = isBound ? `0:${device}` : await place(`0:${device}`, '');
   for (;;) {
@@ -125,19 +141,19 @@ export async function findRepeat(
     const state = await readSurely(store, key, { read, isAnything: (found) => typeof found === 'object' });
     if (typeof state === 'object') return { kind: 'used', address: found, key, claimKey, first: state };
     if (state === 'free' && at === device) {
-      const claim = await claimRepeat(store, claimKey);
+      const claim = await claimRepeat(store, claimKey, keys.device);
       return claim ? { kind: 'free', address: found, key, claim } : { kind: 'claimed' };
     }
     if (state === 'free' && (await isClaimed(store, claimKey))) return { kind: 'claimed' };
     // Another request may have used the key in this moment: then it stays, and is read once more.
-    const isClosed = await closeStep(store, { idempotency: key, ttlMs: PLACE_TTL_MS });
+    const isClosed = await closeStep(store, { idempotency: key, device: keys.device, ttlMs: PLACE_TTL_MS });
     if (isClosed) current = await place(`${Number(move) + 1}:${device}`, current);
   }
 }
 
-async function claimRepeat(store: Store, key: string): Promise<RepeatClaim | undefined> {
+async function claimRepeat(store: Store, key: string, device: string): Promise<RepeatClaim | undefined> {
   const token = randomUUID();
-  const isOurs = await store.redis.set(key, token, 'PX', CLAIM_TTL_MS, 'NX');
+  const isOurs = await claimStep(store, { claim: key, device, token, ttlMs: CLAIM_TTL_MS });
   return isOurs ? { key, token } : undefined;
 }
 

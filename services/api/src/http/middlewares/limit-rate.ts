@@ -1,5 +1,5 @@
 import { LIMITS, RATE_LIMITS, type RateLimitBucket } from '@gateway/contracts/limits';
-import { addressLimitKey, tokenLimitKey } from '@gateway/contracts/redis-keys';
+import { addressLimitKey, tokenLimitKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { countRequestOfAddress, countRequestOfToken } from '@gateway/store/limits/count-request';
 import type { ApiDeps } from '../../api-deps.js';
 import { setLimitHeaders } from '../address-windows.js';
@@ -44,7 +44,8 @@ function limitToken(deps: ApiDeps, bucket: RateLimitBucket): Step {
       setLimitHeaders(res, clock, { limit, remaining: 0, waitMs });
       throw tooMany(waitMs);
     }
-    const counted = countRequestOfToken(store, tokenLimitKey(store.space, workspace, bucket, keyId));
+    const counter = tokenLimitKey(store.space, workspace, bucket, keyId);
+    const counted = countRequestOfToken(store, counter, workspaceKeys(store.space, workspace).token(keyId));
     return counted.then(({ requests, leftMs }) => {
       setLimitHeaders(res, clock, { limit, remaining: limit - requests, waitMs: leftMs });
       if (requests <= limit) return;
