@@ -7,7 +7,7 @@ import { loggerOptions } from '../config/gateway-config.js';
 import { createLogger, type Logger, type LogThreshold } from '../logs/logger.js';
 import { type ConfirmWrites, confirmByReplicas, confirmNothing } from '../redis/confirm-writes.js';
 import { createRedisClients, type RedisClients, type RedisPurpose } from '../redis/redis-clients.js';
-import { addressOfNode, masterNodes } from '../redis/redis-nodes.js';
+import { addressOfNode, masterNodes, refreshMasters } from '../redis/redis-nodes.js';
 import { refuseWrongSettings } from '../redis/redis-settings.js';
 import { followRedisTime } from '../redis/redis-time.js';
 import { tellWrongClocks } from '../redis/tell-wrong-clocks.js';
@@ -148,23 +148,38 @@ const ANSWER_MS = 1_000;
 /**
  * A process that writes and cannot confirm answers every promise with a 503, where others may do better. Its masters are asked twice a
  * second, so a connection that is not answered is soon not ready. A master that answers no connection is no reason, see above: of one
- * that hangs, a connection by which nothing was asked lately does not know.
+ * that hangs, a connection by which nothing was asked lately does not know. Nor is one that has only just become a master, and of which
+ * the connection has not heard: a promise would lead it there.
  */
 async function assertConfirms({ failFast, confirms }: RedisClients<Always>): Promise<void> {
   const reached = connectedMasters(confirms).map(addressOfNode);
   const missing = connectedMasters(failFast).filter((node) => !reached.includes(addressOfNode(node)));
-  const answers = await Promise.all(missing.map(answersSoon));
-  if (answers.includes(true)) throw new Error('the connection that confirms writes does not answer');
+  const isBehind = await Promise.all(
+    missing.map(async (node) => {
+      const [answers, isReached] = await Promise.all([answersSoon(node.ping()), answersSoon(reach(confirms, node))]);
+      return answers && !isReached;
+    }),
+  );
+  if (isBehind.includes(true)) throw new Error('the connection that confirms writes does not answer');
 }
 
 function connectedMasters(redis: Redis): Redis[] {
   return masterNodes(redis).filter(({ status }) => status === 'ready');
 }
 
-function answersSoon(node: Redis): Promise<boolean> {
-  const answer = node.ping().then(
+/** The same master, by another client. One that is none any more, as the others say, need not be reached: it refuses what is written. */
+async function reach(redis: Redis, master: Redis): Promise<void> {
+  const isTold = await refreshMasters(redis);
+  const address = addressOfNode(master);
+  const node = masterNodes(redis).find((each) => addressOfNode(each) === address);
+  if (node) await node.ping();
+  else if (!isTold) throw new Error('no node of the Cluster answers');
+}
+
+function answersSoon(answer: Promise<unknown>): Promise<boolean> {
+  const answered = answer.then(
     () => true,
     () => false,
   );
-  return Promise.race([answer, sleep(ANSWER_MS).then(() => false)]);
+  return Promise.race([answered, sleep(ANSWER_MS).then(() => false)]);
 }

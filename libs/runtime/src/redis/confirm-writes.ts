@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { systemClock } from '../clock.js';
-import { GatewayError } from '../errors.js';
-import { masterNodes, masterOfKey } from './redis-nodes.js';
+import { sleep, systemClock } from '../clock.js';
+import { GatewayError, toError } from '../errors.js';
+import { isCluster, masterNodes, masterOfKey, refreshMasters } from './redis-nodes.js';
 import { isBeingReplaced } from './sentinels/is-being-replaced.js';
 import { electionHeardAtMs } from './sentinels/sentinel-connector.js';
 import { type Connections, readHistoryId, readServerId, serverOf } from './server-of.js';
@@ -10,7 +10,7 @@ import { type Connections, readHistoryId, readServerId, serverOf } from './serve
  * Resolves once replicas have all that was written in the slot of this key until now.
  * @param writer the connection by which it was written, just now: it must still lead to the server that replicas are asked about.
  * @param since of several writes: the connections before the first one. What was written by another one is not asked about here.
- * @throws `not_confirmed` when they do not say so in time: what was written may be lost with its master, or not.
+ * @throws `not_confirmed`, and nothing else, when they do not say so in time: what was written may be lost with its master, or not.
  */
 export type ConfirmWrites = (writer: Redis, key: string, since?: Connections) => Promise<void>;
 
@@ -24,6 +24,10 @@ export interface Confirmations {
 export const confirmNothing: ConfirmWrites = async () => {};
 
 const TIMEOUT_MS = 1_000;
+/** Between questions to a Cluster which master there is now, but for the first. */
+const AGAIN_MS = 200;
+/** Replies of a node that is not the master of a slot, or not any more, and how ioredis says that it has gone. */
+const IS_ELSEWHERE = /^(MOVED|CLUSTERDOWN)\b|^Connection is closed\.$/;
 /** Longer than Sentinels take, from the order to a replica until their clients hear of the new master. */
 const LEFT_MS = 5_000;
 /** A replica that comes and goes in less than this between two promises was no replica for long. */
@@ -91,17 +95,35 @@ export function confirmByReplicas(
     answer.catch(() => {}).finally(() => asked.delete(node));
   }
 
+  /** This client writes nothing else, so it is refused nothing that would tell it of the next master of a Cluster: it asks. */
   async function ask(tag: string): Promise<Asked> {
-    const mark = `${tag}:mark`;
+    const untilMs = systemClock.monotonicMs() + TIMEOUT_MS;
+    for (let pauseMs = 0; ; pauseMs = AGAIN_MS) {
+      try {
+        return await askMaster(`${tag}:mark`, untilMs - systemClock.monotonicMs());
+      } catch (thrown) {
+        if (!isCluster(redis) || !isElsewhere(toError(thrown))) throw thrown;
+        await sleep(pauseMs);
+        const leftMs = untilMs - systemClock.monotonicMs();
+        if (leftMs < AGAIN_MS) throw thrown;
+        await Promise.race([refreshMasters(redis), sleep(leftMs)]);
+      }
+    }
+  }
+
+  async function askMaster(mark: string, timeoutMs: number): Promise<Asked> {
     const node = masterOfKey(redis, mark);
-    // Both on one connection: a node that the slot has left, or is about to leave, refuses the mark.
-    const pipeline = node.pipeline().eval(WRITE_MARK, 1, mark).wait(replicas, TIMEOUT_MS);
+    // Both on one connection: a node that the slot has left, or is about to leave, refuses the mark. 0 would be without end.
+    const pipeline = node
+      .pipeline()
+      .eval(WRITE_MARK, 1, mark)
+      .wait(replicas, Math.max(1, Math.ceil(timeoutMs)));
     const [marked, waited, info] = (await pipeline.info('server', 'replication').exec()) ?? [];
     const error = marked?.[0] ?? waited?.[0] ?? info?.[0];
-    if (error) throw notConfirmed(error);
-    if (Number(waited?.[1]) < replicas) throw notConfirmed(new Error(`${waited?.[1]} of ${replicas} replicas`));
+    if (error) throw error;
+    if (Number(waited?.[1]) < replicas) throw new Error(`${waited?.[1]} of ${replicas} replicas`);
     const text = String(info?.[1]);
-    if (await hasLost(node, text)) throw notConfirmed(new Error('a replica may have become the master'));
+    if (await hasLost(node, text)) throw new Error('a replica may have become the master');
     return { server: readServerId(text) ?? '', history: readHistoryId(text) };
   }
 
@@ -142,17 +164,22 @@ export function confirmByReplicas(
     return batch.next;
   }
 
-  async function confirm(writer: Redis, key: string, since?: Connections): Promise<void> {
+  async function askAbout(writer: Redis, key: string, since?: Connections): Promise<void> {
     // First: by the next turn of the event loop the writer may have left the server that it wrote to.
     const node = masterOfKey(writer, key);
-    if (since && !since.has(node.stream)) throw notConfirmed(new Error('the first writes went by another connection'));
+    if (since && !since.has(node.stream)) throw new Error('the first writes went by another connection');
     const before = since?.get(node.stream);
     const written = serverOf(node);
     const [writtenTo, asked] = await Promise.all([written, askWithOthers(TAG.exec(key)![0])]);
-    if (writtenTo !== asked.server) throw notConfirmed(new Error('the master was replaced'));
-    if (before && (await before) !== asked.history)
-      throw notConfirmed(new Error('the master was another one in between'));
+    if (writtenTo !== asked.server) throw new Error('the master was replaced');
+    if (before && (await before) !== asked.history) throw new Error('the master was another one in between');
   }
+
+  /** Whatever fails in asking fails after the write: that may be there, also where no master is known by now. */
+  const confirm: ConfirmWrites = (...about) =>
+    askAbout(...about).catch((thrown: unknown) => {
+      throw notConfirmed(toError(thrown));
+    });
 
   return { confirm, stop: () => clearInterval(looking) };
 }
@@ -228,6 +255,11 @@ function readReplication(info: string): { id: string; present: string[] } {
   // -1 where one has said so in a second that the master's own clock has not begun yet.
   const present = [...replicas].filter(([, , , lag]) => Number(lag) <= MOST_LAG_S);
   return { id, present: present.map(([, host, port]) => `${host}:${port}`) };
+}
+
+/** Also where this client knows no master: the one that it knew has gone. */
+function isElsewhere(error: Error): boolean {
+  return IS_ELSEWHERE.test(error.message) || (error instanceof GatewayError && error.code === 'redis_away');
 }
 
 function notConfirmed(cause: Error): GatewayError {

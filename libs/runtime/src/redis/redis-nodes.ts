@@ -40,6 +40,16 @@ export function mastersOfAllSlots(redis: Redis): Set<Redis> {
   return found;
 }
 
+/**
+ * Asks a Cluster which masters there are now, of which a client otherwise hears when a write of its own is refused, or seconds later.
+ * Answers whether a node has told it: never throws.
+ */
+export async function refreshMasters(redis: Redis): Promise<boolean> {
+  if (!isCluster(redis)) return true;
+  const cluster = redis as unknown as Cluster;
+  return new Promise((resolve) => cluster.refreshSlotsCache((error) => resolve(!error)));
+}
+
 export function addressOfNode({ options: { host, port } }: Redis): string {
   return `${host}:${port}`;
 }
