@@ -1,23 +1,32 @@
+import { LOG_START } from '@gateway/contracts/events/cursor';
+import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { systemClock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import { type ConfirmWrites, confirmByReplicas } from '@gateway/runtime/redis/confirm-writes';
 import { createUser, removeUser } from '@gateway/store/console/users';
 import { confirmEverywhere, connectToAll } from '@gateway/store/core/confirming/confirm-everywhere';
 import { writeTogether } from '@gateway/store/core/confirming/write-together';
-import { createStore } from '@gateway/store/core/store';
-import type { KeyRings } from '@gateway/store/core/vault';
+import { createStore, type Store } from '@gateway/store/core/store';
+import { readEvents } from '@gateway/store/events/reading/read-events';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { keepSurely } from '@gateway/store/inbound/keep-surely';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { pauseWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
+import { addOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { askServer } from '@gateway/testkit/redis-servers/ask-server';
 import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { type RedisSentinels, startRedisSentinels } from '@gateway/testkit/redis-servers/redis-sentinels';
+import { readKeyRings } from '@gateway/testkit/redis-space';
 import { silentLogger } from '@gateway/testkit/silent-logger';
+import { createActiveWebhook } from '@gateway/testkit/webhooks/create-webhook';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 
 const WITHIN = { everyMs: 100 };
 const KEY = 'gw:{#0}:key';
+const RING = 'test:'.concat('07'.repeat(32));
+const ATTEMPT = { webhookId: 'evt_test', atMs: 1_000, tookMs: 5, status: 200, error: null, answer: '' };
 
 describe('a promise that one master took and another confirms', () => {
   let before: RedisSentinels;
@@ -76,7 +85,7 @@ describe('a promise that one master took and another confirms', () => {
   /** A store that gives promises, and is confirmed once, so that both masters are known. */
   async function openStore() {
     const [writer, confirms] = [await connectTo(before), await connectTo(before)];
-    const keyRings = { credentials: [], contents: [] } as unknown as KeyRings;
+    const keyRings = readKeyRings({ CREDENTIAL_KEYS: RING, CONTENT_KEYS: RING });
     const store = createStore({ redis: writer, space: { prefix: 'gw' }, keyRings, confirmWrites: confirmBy(confirms) });
     await store.confirmWrites(KEY);
     return { store, writer, confirms };
@@ -93,6 +102,51 @@ describe('a promise that one master took and another confirms', () => {
     expect(await removeUser(store, 'ada').catch(toError)).to.have.property('code', 'not_confirmed');
     expect(await removeUser(store, 'ada')).to.equal(false);
   });
+
+  /** Each with what it asks Redis first: then both connections go on to the next master. */
+  const DEEDS: Record<string, { first: string; deed: (store: Store, id: WebhookId) => Promise<unknown> }> = {
+    'that an endpoint has passed its test': {
+      first: 'record-attempt',
+      deed: async (store, id) => {
+        const { revision } = (await readWebhook(store, 'main', id))!;
+        return recordAttempt(store, 'main', id, { attempt: ATTEMPT, verifiesRevision: revision });
+      },
+    },
+    'that an endpoint is as it is wanted': {
+      first: 'hgetallBuffer',
+      deed: (store, id) => pauseWebhook(store, 'main', id),
+    },
+    'that a person is not on the list of opt-outs': {
+      first: 'hget',
+      deed: (store) => removeOptOut(store, 'main', '447700900999'),
+    },
+    'to who reads events, of which the next master may have others': {
+      first: 'xrangeBuffer',
+      deed: (store) => readEvents({ store, workspace: 'main' }, LOG_START, { limit: 10 }),
+    },
+  };
+  for (const [what, { first, deed }] of Object.entries(DEEDS)) {
+    it(`is not given ${what} by one master while another is asked about it`, async () => {
+      const { store, writer, confirms } = await openStore();
+      const id = await createActiveWebhook(store, 'https://example.com/');
+      await pauseWebhook(store, 'main', id);
+      await addOptOuts(store, 'main', { numbers: ['447700900123'], source: 'api', atMs: 1_000 });
+      await deed(store, id);
+      let left = 1;
+      const moveAfter = async <Result>(name: string, asked: Promise<Result>): Promise<Result> => {
+        const result = await asked;
+        if (name === first && left-- > 0) await moveOn(writer, confirms);
+        return result;
+      };
+      const { run } = store;
+      store.run = (name, ...args) => moveAfter(name, run(name, ...args));
+      const asks = writer as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+      const ask = asks[first]?.bind(writer);
+      if (ask) asks[first] = (...args) => moveAfter(first, ask(...args));
+      expect(await deed(store, id).catch(toError)).to.have.property('code', 'not_confirmed');
+      expect(left, 'it was asked').to.be.below(1);
+    });
+  }
 
   it('is written again, all of it, where it must be kept', async () => {
     const { store, writer, confirms } = await openStore();

@@ -6,6 +6,7 @@ import {
   type WebhookId,
   type WebhookStatus,
 } from '@gateway/contracts/webhooks/webhook';
+import { writeTogether } from '../core/confirming/write-together.js';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import type { Store } from '../core/store.js';
 import { ringEventBell } from '../events/event-bells.js';
@@ -33,16 +34,20 @@ export async function recordAttempt(
   const keys = workspaceKeys(store.space, workspace);
   const name = makeAttemptId();
   const attempts = keys.webhookAttempts(id);
-  const status = await recordStep(store, {
+  const input = {
     ...{ webhook: keys.webhook(id), attempts, times: keys.webhookAttemptTimes(id), attempt: name, atMs: attempt.atMs },
     sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${attempts}/${name}`),
     ...{ most: WEBHOOK_LIMITS.keptAttempts, verifiesRevision, lanes: ALL_LANES },
+  };
+  if (verifiesRevision === '') return recordStep(store, input);
+  const status = await writeTogether(store, keys.webhook(id), async () => {
+    const recorded = await recordStep(store, input);
+    // What it refused before says nothing of how it is now, perhaps at another URL.
+    if (recorded !== 'gone')
+      await endLongWaits(store, { workspace, id }, { nowMs: attempt.atMs, longestMs: attempt.atMs });
+    return recorded;
   });
-  if (verifiesRevision === '' || status === 'gone') return status;
-  // What it refused before says nothing of how it is now, perhaps at another URL.
-  await endLongWaits(store, { workspace, id }, { nowMs: attempt.atMs, longestMs: attempt.atMs });
-  await store.confirmWrites(keys.webhook(id));
-  await ringEventBell(store, workspace);
+  if (status !== 'gone') await ringEventBell(store, workspace);
   return status;
 }
 

@@ -15,6 +15,7 @@ import {
   type WebhookStatus,
 } from '@gateway/contracts/webhooks/webhook';
 import { systemClock } from '@gateway/runtime/clock';
+import { readSurely } from '../core/confirming/write-together.js';
 import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
 import { isOne, numeric } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
@@ -279,26 +280,31 @@ function update(place: Place, fieldsOf: FieldsOf): Promise<Webhook | undefined> 
   return mine;
 }
 
-/** Unless another process changes it in between: then again from the start. */
-async function tryUpdate(
+async function tryUpdate(place: Place, key: string, fieldsOf: FieldsOf): Promise<Webhook | undefined> {
+  const { store, workspace, id } = place;
+  // Also where it is as it is wanted: what made it so may not have been confirmed, and that is why it is asked for again.
+  const found = await readSurely(store, key, {
+    read: () => writeFields(place, key, fieldsOf),
+    isAnything: (each) => each !== undefined,
+  });
+  if (found !== 'written') return found;
+  await ringEventBell(store, workspace);
+  return readWebhook(store, workspace, id);
+}
+
+/** Unless another process changes it in between: then again from the start. An endpoint that has them already is answered as it is. */
+async function writeFields(
   { store, workspace, id }: Place,
   key: string,
   fieldsOf: FieldsOf,
-): Promise<Webhook | undefined> {
+): Promise<'written' | Webhook | undefined> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const before = await readWebhook(store, workspace, id);
     if (!before) return undefined;
     const fields = fieldsOf(before, key);
-    if (fields.length === 0) {
-      // What was done before may not have been confirmed, and that is why it is asked for again.
-      await store.confirmWrites(key);
-      return before;
-    }
+    if (fields.length === 0) return before;
     const revisions = { revisionBefore: before.revision, revisionAfter: makeRevision() };
-    if ((await changeStep(store, { webhook: key, ...revisions, fields })) === 'changed') continue;
-    await store.confirmWrites(key);
-    await ringEventBell(store, workspace);
-    return readWebhook(store, workspace, id);
+    if ((await changeStep(store, { webhook: key, ...revisions, fields })) !== 'changed') return 'written';
   }
   throw new Error('a webhook is changed all the time');
 }

@@ -9,6 +9,7 @@ import {
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
+import { writeTogether } from '../core/confirming/write-together.js';
 import { defineScript, flag, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
 import type { Store } from '../core/store.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
@@ -115,12 +116,12 @@ export async function removeOptOut(
   by: OptOutSource = 'api',
   keyId?: string,
 ): Promise<boolean> {
-  // A hidden identifier may lead to a number.
-  const found = await findOptOut(store, workspace, number);
-  if (found) return remove(store, workspace, placeOf(found), { replySeconds: '', by, keyId });
-  // An earlier attempt may have taken it off, and not have heard that replicas know.
-  await store.confirmWrites(workspaceKeys(store.space, workspace).optOutCount);
-  return false;
+  return writeTogether(store, workspaceKeys(store.space, workspace).optOutCount, async () => {
+    // A hidden identifier may lead to a number.
+    const found = await findOptOut(store, workspace, number);
+    // Else an earlier attempt may have taken it off, and not have heard that replicas know.
+    return found !== undefined && remove(store, workspace, placeOf(found), { replySeconds: '', by, keyId });
+  });
 }
 
 /** A person asks for messages again: this undoes their own opt-out of before, also one that comes later, and not one that an operator added. */
@@ -129,9 +130,12 @@ export async function takeBackOptOut(
   workspace: Workspace,
   { number, atMs }: { number: string; atMs: number },
 ): Promise<boolean> {
-  return remove(store, workspace, number, { replySeconds: toSeconds(atMs), by: 'reply' });
+  const isRemoved = await remove(store, workspace, number, { replySeconds: toSeconds(atMs), by: 'reply' });
+  await store.confirmWrites(workspaceKeys(store.space, workspace).optOutCount);
+  return isRemoved;
 }
 
+/** Has to be confirmed. */
 async function remove(
   store: Store,
   workspace: Workspace,
@@ -147,7 +151,6 @@ async function remove(
   const token = keyId === undefined ? undefined : keys.token(keyId);
   const removed = await removeStep(store, { ...places, token, ...told, entry: phone, bucketNumber: bucket, ...start });
   if (removed < 0) throw new WorkspaceGoneError();
-  await store.confirmWrites(keys.optOutCount);
   return removed === 1;
 }
 

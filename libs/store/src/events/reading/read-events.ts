@@ -1,6 +1,7 @@
 import type { LogPlace } from '@gateway/contracts/events/cursor';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { readSurely } from '../../core/confirming/write-together.js';
 import type { Store } from '../../core/store.js';
 import { type LogGone, readLog } from '../read-log.js';
 import { type EventFilter, eachEvent, type RenderedEvent } from '../render-events.js';
@@ -29,12 +30,14 @@ export async function readEvents(
   asked: LogPlace,
   { limit, ...filter }: EventFilter & { limit: number },
 ): Promise<EventPage | LogGone> {
-  const found = await readLog(store, workspace, asked, { limit: ENTRIES });
+  const found = await readSurely(store, workspaceKeys(store.space, workspace).eventLog, {
+    read: () => readLog(store, workspace, asked, { limit: ENTRIES }),
+    isAnything: (part) => 'entries' in part && part.entries.length > 0,
+  });
   if ('oldest' in found) return found;
   // A place within what was the first entry of all says nothing of what is the first now: it is told whole.
   const after = { entry: found.from, offset: asked.entry === '0-0' ? 0 : asked.offset };
   const { entries, changes: looked, isLast } = found;
-  if (entries.length > 0) await store.confirmWrites(workspaceKeys(store.space, workspace).eventLog);
   const page: EventPage = { rows: [], next: after, looked, isLast };
   let [changes, characters] = [0, 0];
   for await (const { event, place, lostContent } of eachEvent(store, workspace, entries, {
