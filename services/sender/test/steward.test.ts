@@ -92,14 +92,9 @@ describe('the steward of shards', () => {
       space.store,
       { workspace, device },
       {
-        ...{
-          kind: 'text',
-          priority: 'bulk',
-          content: { kind: 'text', text: 'hello' },
-          parts: 1,
-          recipients: ['491511'],
-        },
-        ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + lifeMs },
+        ...{ kind: 'text', priority: 'bulk', content: { kind: 'text', text: 'hello' }, parts: 1 },
+        ...{ recipients: ['491511'], owner: 't', requestId: 'r' },
+        ...{ nowMs: Date.now(), expiresAtMs: Date.now() + lifeMs },
       },
     );
     return messageId;
