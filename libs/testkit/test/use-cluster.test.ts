@@ -15,7 +15,7 @@ const run = (scriptsFile: string) => `
   await mochaGlobalSetup();
   try {
     const space = await openRedisSpace();
-    await space.store.run('close-repeat', [space.prefix + ':{slot}:repeat'], [1]);
+    await space.store.run('close-repeat', ['repeat', 'device'].map((name) => space.prefix + ':{slot}:' + name), [1]);
     await space.close();
   } finally {
     await mochaGlobalTeardown();
