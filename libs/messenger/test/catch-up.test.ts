@@ -190,6 +190,20 @@ describe('catching up', () => {
     await eventually(() => taken.length === 3);
   });
 
+  it('is done after silence when what waited for the end mark is dealt with', async () => {
+    const taking = defer<void>();
+    take = () => (taken.length < 1 ? Promise.resolve() : taking.promise);
+    come('of yesterday');
+    come('STOP', {});
+    await eventually(() => taken.length === 1);
+    timers.pass(60_000);
+    await turn();
+    expect([isDone, taken]).to.deep.equal([false, ['of yesterday']]);
+    taking.resolve();
+    await catchUp.done;
+    expect(taken).to.deep.equal(['of yesterday', 'STOP']);
+  });
+
   it('keeps 200 new messages waiting for the end of the backlog at most', async () => {
     announce(5);
     for (let i = 0; i < 200; i++) come(`new${i}`, {});

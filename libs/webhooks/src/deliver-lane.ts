@@ -32,6 +32,7 @@ import {
   isStuck,
   mayDoubt,
   type Next,
+  offClockOf,
   passRefused,
   passStuck,
 } from './stuck-claims.js';
@@ -48,6 +49,8 @@ import {
 
 /** Where several requests are made at a time, each place has so many until all are settled. */
 const IN_TURN = 5;
+/** Too many requests, and unavailable. */
+const BUSY = [429, 503];
 /** Of those that were under way when an endpoint began to fail so many count as off its clock: it is tried in other ways all the same. */
 const MOST_BESIDE = 4;
 
@@ -130,11 +133,13 @@ async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutco
   const range = { lane: source, after: cursor, ...rangeOf(work, claim, { told, left }), ...(times && { times }) };
   const attempt = { ...answered.attempt, ...(isOneRequest && { range }) };
   if (isTooLarge(answered, told, claim.most)) return halve(work, claim, told, { ...answered, attempt });
-  const part = { told, left };
-  const next = await nextOf(work, claim, { ...part, answered });
-  const outcome = isPassed(claim, { ...part, answered }) ? afterTaken(work, answered) : outcomeIn(work, answered);
+  const isPassed = mayPass(work, claim, answered);
+  const next = isPassed ? passRefused(work, claim, answered) : await nextOf(work, claim, { told, left, answered });
+  const outcome = isPassed ? afterTaken(work, answered) : outcomeIn(work, answered);
   if (!(await settleDelivery(deps.store, taken, { lane, ...next, nowMs }, { attempt, outcome }))) return 'taken';
-  return answered.outcome.status === 'active' || claim.isDoubted ? 'more' : 'waiting';
+  const { status } = answered.outcome;
+  // Of a doubted one something else may be tried at once.
+  return status === 'active' || (claim.isDoubted && status === 'failing') ? 'more' : 'waiting';
 }
 
 interface AnsweredPart extends Part {
@@ -148,16 +153,16 @@ async function nextOf(work: LaneWork, claim: LaneClaim, part: AnsweredPart): Pro
     const next = left.length > 0 ? goOnWithin(work, claim, part) : await goOn(work, claim);
     return withSize(next, isTogether(told) ? told.length : 0);
   }
-  const refused = told.filter((each) => !takenTold.includes(each));
-  if (isPassed(claim, part)) return passRefused(work, claim, refused);
   const state = { ...work.taken.lanes[work.lane], claim: afterFailure(work, claim, answered) };
   return { state, changes: parkRest(work, takenTold, left) };
 }
 
-/** Others of a doubted claim were taken. */
-function isPassed({ isDoubted }: LaneClaim, { left, answered }: AnsweredPart): boolean {
-  const { takenTold, retryAfterMs } = answered;
-  return isDoubted === true && wasRefused(answered) && takenTold.length > 0 && !retryAfterMs && left.length === 0;
+/** Some of a doubted claim was refused, and some was taken: not by an endpoint that has too much to do. */
+function mayPass({ webhook }: LaneWork, { isDoubted }: LaneClaim, answered: PostedTold): boolean {
+  const { takenTold, retryAfterMs, attempt } = answered;
+  if (!isDoubted || webhook.settings.order === 'strict') return false;
+  const isBusy = retryAfterMs || (attempt.status !== null && BUSY.includes(attempt.status));
+  return wasRefused(answered) && takenTold.length > 0 && !isBusy;
 }
 
 /** Of one request, as it is posted again when it is replayed. */
@@ -190,8 +195,8 @@ async function halve(
   const isKept = without || probe || offClock || pause.notBeforeMs !== undefined;
   const given = { to, ...(without && { without }), ...(probe && { probe }), ...(offClock && { offClock, testedAtMs }) };
   const kept = isKept && { ...given, most: size.most, refusals: 0, ...pause };
-  const { cursor, asked } = taken.lanes[lane];
-  const state = { cursor, ...(asked && { asked }), ...(kept && { claim: kept }), ...size };
+  const { claim: _, ...former } = taken.lanes[lane];
+  const state = { ...former, ...(kept && { claim: kept }), ...size };
   return (await settleDelivery(deps.store, taken, { lane, state, nowMs }, { attempt })) ? 'more' : 'taken';
 }
 
@@ -221,7 +226,8 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
     ...given,
     ...(without.length > 0 && { without }),
     ...(isProbe && { early: EARLY_SPENT }),
-    offClock: (given.offClock ?? 0) + (work.isEarly ? 1 : Math.min(beside, MOST_BESIDE)),
+    offClock:
+      (given.offClock ?? 0) + (work.isEarly ? 1 : Math.min(beside, Math.max(MOST_BESIDE - offClockOf(work.taken), 0))),
     failedAs: work.taken.revision,
   };
   const { notBeforeMs: _, sinceTurn: _sinceTurn, ...rest } = claim;

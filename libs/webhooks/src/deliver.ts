@@ -131,6 +131,8 @@ async function deliverBeside(work: Work, lane: Lane, others: Promise<unknown>): 
   for (;;) {
     const news = untilNews();
     const outcome = await deliverLane(work, lane);
+    // One that has begun to fail is looked at as a whole.
+    if (outcome === 'more' && work.taken.breaker.failures) return outcome;
     if (outcome === 'quiet') await Promise.race([end, news]);
     else if (outcome === 'later') await Promise.race([end, news, sleep(LOOK_AGAIN_MS)]);
     else if (outcome !== 'more') return outcome;

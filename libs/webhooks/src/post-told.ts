@@ -3,11 +3,13 @@ import { isAsTaken } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import type { Delivery, Told } from './feed.js';
 import { requestBytes } from './log/held-texts.js';
-import { type Answered, confirmClaim, GONE, keeperOf, post, type Work } from './work.js';
+import { type Answered, confirmClaim, GONE, keeperOf, post, type Work, wasRefused } from './work.js';
 
 /** The answer that counts: the first failure, or the last one; and all that is about those of whom all was taken. */
 export interface PostedTold extends Answered {
   takenTold: Told[];
+  /** What was answered that is no success, with what follows for its recipient. */
+  refusedTold: Told[];
   /** How many failed beside the one that the clock of the endpoint counts. */
   beside: number;
 }
@@ -31,6 +33,7 @@ export async function postTold(
   const { deps, webhook, taken } = work;
   const waiting = told[0]?.parks.device === undefined ? [...chainsOf(told, keyOf).values()] : [[told]];
   const takenTold: Told[] = [];
+  const refusedTold: Told[] = [];
   let counts: Answered | undefined;
   let failures = 0;
   let failed: 'failed' | 'stopped' | undefined;
@@ -47,12 +50,17 @@ export async function postTold(
     if ((counts || hasWaited) && !isChanged && !(await isAsTaken(deps.store, taken))) isChanged = true;
     return !isChanged;
   };
-  const tell = async (request: readonly Told[], isFirst: boolean, hasWaited: boolean): Promise<boolean> => {
-    if (!(await mayBegin(hasWaited)) || (failed && isFirst)) return false;
+  const tell = async (
+    chain: readonly (readonly Told[])[],
+    request: readonly Told[],
+    hasWaited: boolean,
+  ): Promise<boolean> => {
+    if (!(await mayBegin(hasWaited)) || (failed && request === chain[0])) return false;
     const delivery = await deps.feed.pack(webhook, request);
     const answered = await post(work, delivery);
     const isTaken = answered !== undefined && wasTaken(answered.attempt);
     if (!isTaken) failed ??= answered ? 'failed' : 'stopped';
+    if (answered && wasRefused(answered)) refusedTold.push(...chain.slice(chain.indexOf(request)).flat());
     if (isTaken) onTaken(request, delivery, answered.nowMs);
     if (answered) await note(answered);
     return isTaken;
@@ -61,8 +69,7 @@ export async function postTold(
     for (let next = waiting.shift(); next && !failed; next = waiting.shift()) {
       for (const request of next) {
         const share = { holder: keeperOf(taken), bytes: requestBytes(request) };
-        const isFirst = request === next[0];
-        if (!(await deps.memory.hold(share, (hasWaited) => tell(request, isFirst, hasWaited)))) return;
+        if (!(await deps.memory.hold(share, (hasWaited) => tell(next, request, hasWaited)))) return;
       }
       takenTold.push(...next.flat());
     }
@@ -71,7 +78,7 @@ export async function postTold(
   const places = taken.breaker.failures ? 1 : webhook.settings.concurrency;
   await Promise.all(Array.from({ length: places }, run));
   if (failed === 'stopped' || !counts) return undefined;
-  return { ...counts, takenTold, beside: counts.isBeside ? failures : Math.max(failures - 1, 0) };
+  return { ...counts, takenTold, refusedTold, beside: counts.isBeside ? failures : Math.max(failures - 1, 0) };
 }
 
 /** That it is gone, or wants more time, is true of the endpoint whichever of its answers says so. */

@@ -64,8 +64,10 @@ export const mayProbeEarly = ({ claim }: LaneState, nowMs: number): boolean =>
   !claim.probe &&
   isOver(claim.notBeforeMs, nowMs);
 
-export const mayPostOffClock = ({ lanes }: TakenWebhook): boolean =>
-  Object.values(lanes).reduce((total, { claim }) => total + (claim?.offClock ?? 0), 0) < MOST_OFF_CLOCK;
+export const offClockOf = ({ lanes }: TakenWebhook): number =>
+  Object.values(lanes).reduce((total, { claim }) => total + (claim?.offClock ?? 0), 0);
+
+export const mayPostOffClock = (taken: TakenWebhook): boolean => offClockOf(taken) < MOST_OFF_CLOCK;
 
 /** As if it had never failed. */
 export function countedAnew(claim: LaneClaim): LaneClaim {
@@ -304,10 +306,12 @@ export async function goOn(work: LaneWork, claim: LaneClaim): Promise<Next> {
   return { state: behind(work, former, claim), changes: parkAll(work, passed) };
 }
 
-/** When others of a doubted claim were taken: these are put aside. */
-export function passRefused(work: LaneWork, claim: LaneClaim, refused: readonly Told[]): Next {
-  const { claim: _, ...former } = work.taken.lanes[work.lane];
-  return { state: { ...behind(work, former, claim), ...doubtOthers(work, refused) }, changes: parkAll(work, refused) };
+/** When others of a doubted claim were taken: what was refused is put aside, and what was not tried is next. */
+export function passRefused(work: LaneWork, claim: LaneClaim, { takenTold, refusedTold }: PostedTold): Next {
+  const { notBeforeMs: _, ...rest } = countedAnew(claim);
+  const without = [...(claim.without ?? []), ...namesOf(work, [...takenTold, ...refusedTold])];
+  const state = { ...work.taken.lanes[work.lane], claim: { ...rest, without }, ...doubtOthers(work, refusedTold) };
+  return { state, changes: parkAll(work, refusedTold) };
 }
 
 /** When only a part of it was. */

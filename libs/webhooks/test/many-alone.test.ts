@@ -227,6 +227,18 @@ describe('what is passed when something far behind what is refused is taken', ()
     expect([...endpoint.told].sort((one, other) => one - other)).to.deep.equal(numbers(250));
   });
 
+  it('is no reason to ask again at once for what is refused as well, where there is nothing else to tell', async () => {
+    endpoint.isAlone = true;
+    endpoint.keyOf = (number) => `k${number}`;
+    const refused = [0, 3];
+    endpoint.answer = () => (endpoint.received.at(-1)!.numbers.some((each) => refused.includes(each)) ? 422 : 204);
+    for (const number of numbers(3)) await endpoint.write(number);
+    await rest(60);
+    await endpoint.write(3);
+    await endpoint.deliverAll({ goesOnMs: 1_000 });
+    expect(endpoint.received.filter(({ numbers }) => numbers.includes(3))).to.have.length(1);
+  });
+
   it('does not wait for all that is refused before it, also where nothing else happens', async () => {
     endpoint.isAlone = true;
     endpoint.keyOf = (number) => `k${number}`;

@@ -55,7 +55,7 @@ describe('dispatching a message', () => {
         findKnown: (session, numbers) => session.findAcquainted(numbers),
       },
       firstContacts: { isOn: false },
-      distance: { note: () => {} },
+      distance: { note: () => {}, ms: 0 },
       hasFailed: () => false,
       pick: () => send.nextReady,
       take: (item) => send.take(item),

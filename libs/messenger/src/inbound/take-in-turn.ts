@@ -10,7 +10,7 @@ export interface Intake {
   release(): void;
 }
 
-/** Of new messages: what comes behind them does not wait for the backlog any more. */
+/** When so many new messages wait they are passed on all the same: more are not kept in memory. */
 const MOST_HELD = 200;
 
 /**

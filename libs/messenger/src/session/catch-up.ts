@@ -57,6 +57,8 @@ export class CatchUp {
   /** There is one. */
   #hasBegun = false;
   #hasEnded = false;
+  /** The end mark is waited for no longer. */
+  #isSilent = false;
   #isDone = false;
   #messages = 0;
   /** Something has arrived since the last request. */
@@ -73,7 +75,7 @@ export class CatchUp {
     this.#deps = deps;
     this.#timers = deps.timers ?? systemTimers;
     const { sock, signal } = deps;
-    const isComing = () => this.#hasBegun && !this.#hasEnded && !this.#isDone;
+    const isComing = () => this.#hasBegun && !this.#hasEnded && !this.#isSilent && !this.#isDone;
     this.#intake = takeInTurn(sock, { isComing, signal, onTaken: () => this.#taken() });
     // The library asks once, for 100.
     sock.ws.removeAllListeners('CB:ib,,offline_preview');
@@ -175,7 +177,7 @@ export class CatchUp {
   }
 
   #settle(): void {
-    if (this.#hasEnded && this.#intake.backlog === 0) this.#finish();
+    if ((this.#hasEnded || this.#isSilent) && this.#intake.backlog === 0) this.#finish();
   }
 
   #watchSilence(): void {
@@ -187,6 +189,14 @@ export class CatchUp {
         this.#cancelLook = this.#timers.after(restMs, look);
         return;
       }
+      // A STOP may be among what waited: that is handled first.
+      const isFirst = !this.#isSilent && this.#intake.backlog === 0;
+      this.#isSilent = true;
+      this.#intake.release();
+      if (isFirst && this.#intake.backlog > 0) {
+        this.#heardAtMs = this.#timers.nowMs();
+        return look();
+      }
       logger.warn('the network sent no end mark for the backlog');
       this.#finish();
     };
@@ -196,8 +206,6 @@ export class CatchUp {
   #finish(): void {
     if (this.#isDone) return;
     this.#isDone = true;
-    // After silence.
-    this.#intake.release();
     if (this.#messages > 0)
       this.#deps.logger.info('backlog of incoming messages processed', { messages: this.#messages });
     this.#cancelLook?.();

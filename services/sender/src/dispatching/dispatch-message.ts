@@ -21,7 +21,7 @@ export interface DispatchDeps extends GateDeps {
   gates?: readonly Gate[] | undefined;
   verdicts: Pick<Verdicts, 'settle' | 'notWritten' | 'unused'>;
   turns: Pick<LibraryTurns, 'take' | 'give'>;
-  distance: Pick<RedisDistance, 'note'>;
+  distance: Pick<RedisDistance, 'note' | 'ms'>;
   /** Another number as soon as what was asked with a claim may have changed: opt-outs, holds, lookups. */
   countNews(): number;
   spans: Pick<SendSpans, 'claimed' | 'unused' | 'answered'>;
@@ -54,7 +54,7 @@ export interface Written {
 const LONGEST_WAIT_MS = 100;
 /**
  * And so is one whose answer took longer, also for a code: a master that stood still answers what it was asked before, and knows nothing of
- * what another one has promised in its place meanwhile. No failover is as short.
+ * what another one has promised in its place meanwhile. No failover is as short. Where Redis is farther than that it takes longer each time.
  */
 const LONGEST_ANSWER_MS = 1_000;
 
@@ -138,11 +138,11 @@ async function sendInTurn(
   item: WorkItem,
   asked: { atMs: number; news: number },
 ): Promise<Written | undefined> {
-  const { turns, clock, verdicts } = deps;
+  const { turns, clock, verdicts, distance } = deps;
   const { send, recipient } = item;
   const claimedAtMs = clock.monotonicMs();
   const isOtp = send.record.priority === 'otp';
-  const isOld = claimedAtMs - asked.atMs > LONGEST_ANSWER_MS;
+  const isOld = claimedAtMs - asked.atMs > LONGEST_ANSWER_MS + distance.ms;
   const isOurs = !isOld && (await turns.take({ isUrgent: isOtp }));
   const isLate = clock.monotonicMs() - claimedAtMs > LONGEST_WAIT_MS;
   const isStale = !isOtp && (isLate || asked.news !== deps.countNews());
