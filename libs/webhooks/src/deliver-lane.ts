@@ -52,7 +52,7 @@ const IN_TURN = 5;
 /** Too many requests, and unavailable. */
 const BUSY = [429, 503];
 /** Of those that were under way when an endpoint began to fail so many count as off its clock: it is tried in other ways all the same. */
-const MOST_BESIDE = 4;
+const MOST_BESIDE = 6;
 
 /** A lane posts what comes next in the log, until it is taken; what fails often is put aside. */
 export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutcome> {
