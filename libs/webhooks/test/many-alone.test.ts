@@ -1,6 +1,6 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { listParked } from '@gateway/store/webhooks/delivering/parked/parked';
-import { readWebhook } from '@gateway/store/webhooks/webhooks';
+import { changeWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
 import { useEndpoint } from './support/use-endpoint.js';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
@@ -128,6 +128,41 @@ describe('an endpoint that refuses some events that are told alone, one after th
       });
     }
   }
+
+  const doubt = async (run: () => Promise<string>) => {
+    refuse(true);
+    await send('otp', true);
+    for (let i = 0; i < 3; i++) await send('otp');
+    await wait(run, MINUTE);
+  };
+
+  it('is told the others where they are, several at a time: only what it refuses is put aside', async () => {
+    const run = await create({ types: ['otp.sent'], concurrency: 2 });
+    await doubt(run);
+    let most = 0;
+    stage.take = async () => {
+      const { length } = await listParked(space.store, { workspace: 'main', id: run.id }, { limit: 500 });
+      most = Math.max(most, length);
+    };
+    await send('otp', true);
+    for (let i = 0; i < 9; i++) await send('otp');
+    await wait(run, MINUTE);
+    expect(most).to.equal(refused.size);
+    await expectOthersTold(run);
+  });
+
+  it('is told nothing behind what it refuses once the order is strict, though something was put aside a moment ago', async () => {
+    const run = await create({ types: ['otp.sent'], concurrency: 2 });
+    await doubt(run);
+    for (let i = 0; i < 9; i++) await send('otp', i === 1);
+    stage.refuses = () => 503;
+    await run();
+    await changeWebhook(space.store, 'main', run.id, { settings: { order: 'strict' } });
+    refuse(true);
+    await wait(run, 20 * MINUTE);
+    const parked = await listParked(space.store, { workspace: 'main', id: run.id }, { limit: 500 });
+    expect(parked, 'the first one, of before').to.have.length(1);
+  });
 
   it('is told of one of another type within 90 s: after two hundred of a type of which it refuses all', async () => {
     const run = await create({ types: ['otp.sent', 'message.sent'] });

@@ -11,7 +11,7 @@ const OBEYED = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /** What a command has to say: for people, or with `--json` for programs. */
 export interface Output {
-  /** One object: lines of `name  value`, or JSON. */
+  /** One object: lines of `name  value`, a dash for `null`; or JSON. */
   show(fields: Record<string, unknown>): void;
   /** A list: a table, or a JSON array. */
   list(items: readonly object[], toRow: (index: number) => Row, empty: string): void;
@@ -49,7 +49,7 @@ const plain = (text: string) => text.replace(OBEYED, '\ufffd');
 function toLines(fields: Record<string, unknown>): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   const width = Math.max(...given.map(([name]) => name.length));
-  return given.map(([name, value]) => `${name.padEnd(width)}  ${plain(String(value))}`).join('\n');
+  return given.map(([name, value]) => `${name.padEnd(width)}  ${plain(String(value ?? '-'))}`).join('\n');
 }
 
 function toTable(rows: Row[]): string {

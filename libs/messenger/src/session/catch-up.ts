@@ -75,7 +75,7 @@ export class CatchUp {
     this.#deps = deps;
     this.#timers = deps.timers ?? systemTimers;
     const { sock, signal } = deps;
-    const isComing = () => this.#hasBegun && !this.#hasEnded && !this.#isSilent && !this.#isDone;
+    const isComing = () => this.#hasBegun && !this.#hasEnded && !this.#isSilent;
     this.#intake = takeInTurn(sock, { isComing, signal, onTaken: () => this.#taken() });
     // The library asks once, for 100.
     sock.ws.removeAllListeners('CB:ib,,offline_preview');
