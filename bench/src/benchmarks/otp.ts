@@ -8,6 +8,8 @@ import { percentile, rounded } from '../support/statistics.js';
 
 const ACCOUNT = '999100000001';
 const ROUNDS = 6;
+/** A process that has sent few codes still compiles what they go through: the first rounds of both would tell of that. */
+const ROUNDS_BEFORE = 3;
 const PER_ROUND = 100;
 
 /** Whether an OTP overtakes a campaign. Each goes to a new contact. */
@@ -21,17 +23,17 @@ export const otpBenchmark: Benchmark = {
   async run(context) {
     const stage = await openStage(context, { decryptSample: 0.02 });
     await stage.gateway.link(ACCOUNT);
-    const send = await createCodeSender(stage, 2 * ROUNDS * PER_ROUND);
-    await send(5);
+    const send = await createCodeSender(stage, 2 * (ROUNDS_BEFORE + ROUNDS) * PER_ROUND);
     const idle: number[] = [];
     const busy: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 1 - ROUNDS_BEFORE; round <= ROUNDS; round++) {
       const idleNow = await send(PER_ROUND);
-      const busyNow = await duringList(stage, round, () => send(PER_ROUND));
+      const busyNow = await duringList(stage, round + ROUNDS_BEFORE, () => send(PER_ROUND));
+      const of = (times: number[]) => `${rounded(percentile(times, 0.95))} ms`;
+      context.say(`round ${round}: p95 ${of(busyNow)} during a list, ${of(idleNow)} on an idle device`);
+      if (round < 1) continue;
       idle.push(...idleNow);
       busy.push(...busyNow);
-      const of = (times: number[]) => `${rounded(percentile(times, 0.95))} ms`;
-      context.say(`round ${round + 1}: p95 ${of(busyNow)} during a list, ${of(idleNow)} on an idle device`);
     }
     const [ours, baseline] = [percentile(busy, 0.95), percentile(idle, 0.95)];
     const p99 = { ours: rounded(percentile(busy, 0.99)), baseline: rounded(percentile(idle, 0.99)) };

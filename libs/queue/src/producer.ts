@@ -10,7 +10,7 @@ import { NOTE_EVERY_MS, noteQueue } from './queues.js';
 export interface Producer {
   /**
    * Wakes the owner of a send, by the queue of its process: a one-time password at once by a job of its own; others in one job with
-   * those that come until the job before it is there. Safe to repeat.
+   * those that come within a moment after the job before it. Safe to repeat.
    * @param options.again The first job was not heeded. It may be stuck with a worker that never got it, for as long as its
    *   lock holds, so this is another job, which does no harm beside it.
    */
@@ -27,12 +27,14 @@ interface Handle {
 
 /** Wake-ups for the lists of a process. */
 interface Lists {
-  /** The job that was added last, or is being added. */
-  last: Promise<void>;
+  /** Over when the job that was added last is there, and the moment after it. Never rejects. */
+  last: Promise<unknown>;
   /** The one behind it. */
   next?: { jobs: SendJob[]; added: Promise<void> } | undefined;
 }
 
+/** After a pause a job goes at once; those that follow it soon tell of all that came meanwhile. */
+const GATHER_MS = 15;
 /** Queue handles kept per process; one costs next to nothing, and they all share the connection. */
 const MAX_HANDLES = 200;
 /** While the list of queues cannot be written. */
@@ -110,7 +112,7 @@ export function createProducer({ connection, space }: { connection: Redis; space
     }
   }
 
-  /** In one job with others that come in this turn of the event loop, or until the job before it is there. */
+  /** In one job with others that come in this turn of the event loop, or within a moment after the job before it. */
   function gather(processId: string, job: SendJob): Promise<void> {
     const ofProcess = lists.get(processId) ?? { last: Promise.resolve() };
     lists.set(processId, ofProcess);
@@ -122,18 +124,18 @@ export function createProducer({ connection, space }: { connection: Redis; space
   function openNext(processId: string, ofProcess: Lists): NonNullable<Lists['next']> {
     const jobs: SendJob[] = [];
     const addAll = async () => {
-      await ofProcess.last.catch(() => {});
+      await ofProcess.last;
       await setImmediate();
       ofProcess.next = undefined;
-      ofProcess.last = added;
+      const last = Promise.allSettled([added, sleep(GATHER_MS, closing.signal)]);
+      ofProcess.last = last;
+      void last.then(() => {
+        if (ofProcess.last === last && !ofProcess.next) lists.delete(processId);
+      });
       for (let from = 0; from < jobs.length; from += MAX_SENDS_PER_JOB)
         await add(processId, jobs.slice(from, from + MAX_SENDS_PER_JOB));
     };
     const added = addAll();
-    const forget = () => {
-      if (ofProcess.last === added && !ofProcess.next) lists.delete(processId);
-    };
-    added.then(forget, forget);
     return { jobs, added };
   }
 

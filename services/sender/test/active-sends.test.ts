@@ -200,32 +200,6 @@ describe('the active sends of a device', () => {
     expect(mostBytes).to.be.within(stage.memory.maxBytes - 2 * UNREAD_BYTES, stage.memory.maxBytes + UNREAD_BYTES);
   });
 
-  it('reads a few lists at a time, of all devices, and no OTP behind them', async () => {
-    let reading = 0;
-    let most = 0;
-    await Promise.all(
-      names(100).map(() =>
-        stage.memory.load(async () => {
-          most = Math.max(most, ++reading);
-          await new Promise(setImmediate);
-          reading--;
-        }),
-      ),
-    );
-    expect(most).to.equal(16);
-    let go = () => {};
-    const blocked = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    const loads = names(16).map(() => stage.memory.load(() => blocked));
-    void stage.sends.takeIn(job('list-1'));
-    await stage.sends.takeIn(job('otp-1'));
-    expect(active()).to.deep.equal(['otp-1']);
-    go();
-    await Promise.all(loads);
-    await eventually(() => active().includes('list-1'));
-  });
-
   it('always has a place for an OTP', async () => {
     await fill();
     await stage.sends.takeIn(job('otp-1'));

@@ -5,6 +5,7 @@ import type { Gate } from '@gateway/sender/dispatching/gate';
 import { PacePlaces } from '@gateway/sender/dispatching/pace-places';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { TakeIns } from '@gateway/sender/preparing/take-ins';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
@@ -36,7 +37,7 @@ describe('dispatching a message', () => {
 
   /** All of its recipients are looked up. */
   async function load(messageId: string): Promise<SendProgress> {
-    const deps = { ...stage, takeIns: new TakeIns(stage) };
+    const deps = { ...stage, takeIns: new TakeIns(stage), memory: new MemoryBudget() };
     const loaded = (await loadSend(deps, messageId, {})) as SendProgress;
     loaded.addReady(loaded.takeForLookUp(10, 0).map(({ index }) => index));
     return loaded;

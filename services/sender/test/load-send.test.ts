@@ -1,13 +1,18 @@
 import type { MessageContent, SendKind } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import { systemClock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
 import type { LogFields } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { TakeIns } from '@gateway/sender/preparing/take-ins';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
+import type { LoadOptions } from '@gateway/sender/scheduling/retries';
+import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
 import { ensureDevice } from '@gateway/store/devices/devices';
@@ -46,9 +51,12 @@ describe('loading a send', () => {
     return messageId;
   }
   async function load(store: Store, messageId: string, registry = createMetrics()) {
+    return loadSend(await makeDeps(store, registry), messageId, {});
+  }
+  async function makeDeps(store: Store, registry = createMetrics()) {
     const ownership = (await takeDevice(store, address, { owner: 'a', ttlMs: 60_000 })) as HeldDevice;
-    const deps = {
-      ...{ store, ownership, clock: systemClock },
+    return {
+      ...{ store, ownership, clock: systemClock, memory: new MemoryBudget() },
       takeIns: new TakeIns({ store, ownership, clock: systemClock }),
       logger: {
         ...silentLogger,
@@ -57,7 +65,6 @@ describe('loading a send', () => {
       metrics: createSenderMetrics(registry, () => ({})),
       ids: platformIds(Buffer.alloc(16)),
     };
-    return loadSend(deps, messageId, {});
   }
 
   it('of another account than the one that is linked now sends nothing, also where its api died right after the step', async () => {
@@ -101,6 +108,35 @@ describe('loading a send', () => {
     expect(await load(store, messageId)).to.equal(undefined);
     expect((await readSend(store, address, messageId))!.counts).to.include({ queued: 0, failed: 2 });
     expect(errors).to.deep.equal([['content of a send cannot be read', messageId]]);
+  });
+
+  it('that is large is one of a few that are read at a time, of all devices; a small one waits for none, nor does what is urgent', async () => {
+    const deps = await makeDeps(space.store);
+    let reading = 0;
+    let most = 0;
+    const readInTurn = async () => {
+      most = Math.max(most, ++reading);
+      await new Promise(setImmediate);
+      reading--;
+    };
+    await Promise.all(Array.from({ length: 100 }, () => deps.memory.load(readInTurn)));
+    expect(most).to.equal(16);
+    const blocked = defer<void>();
+    const others = Array.from({ length: 16 }, () => deps.memory.load(() => blocked.promise));
+    const large = await accept({ content: { kind: 'text', text: 'x'.repeat(LIMITS.maxTextCharacters) } });
+    const small = await accept();
+    const loaded: string[] = [];
+    const note = async (what: string, messageId: string, options: LoadOptions = {}) => {
+      const send = await loadSend(deps, messageId, options);
+      if (send !== undefined) loaded.push(`${what} of ${(send as SendProgress).count('waiting')}`);
+    };
+    const waits = [note('large', large), note('not wanted', large, { isOver: () => true })];
+    await note('small', small);
+    await note('urgent', large, { isUrgent: true });
+    expect(loaded).to.deep.equal(['small of 2', 'urgent of 2']);
+    blocked.resolve();
+    await Promise.all([...others, ...waits]);
+    expect(loaded).to.deep.equal(['small of 2', 'urgent of 2', 'large of 2']);
   });
 
   it('of another device, or of none, is nothing', async () => {

@@ -10,6 +10,7 @@ import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { readTotals } from '@gateway/store/sends/read-totals';
+import type { TakenSend } from '@gateway/store/sends/take-in-sends';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
@@ -36,9 +37,9 @@ describe('TakeIns', () => {
   });
   afterEach(() => space.close());
 
-  async function accept(to: string, { parts = 1 } = {}) {
+  async function accept(to: string, { parts = 1, text = `for ${to}` } = {}) {
     const { messageId } = await acceptSend(space.store, address, {
-      ...{ kind: 'text', content: { kind: 'text', text: `for ${to}` }, parts, owner: 't', requestId: 'r' },
+      ...{ kind: 'text', content: { kind: 'text', text }, parts, owner: 't', requestId: 'r' },
       ...{ recipients: [to], nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
     });
     return { messageId, tag: parseMessageId(messageId)!.tag };
@@ -72,6 +73,16 @@ describe('TakeIns', () => {
       [...(await dueAt()).values()].every((dueMs) => dueMs > inAMinute),
       'no process wakes this owner',
     ).to.equal(true);
+  });
+
+  it('takes in one that is large, and reads it when that is asked for; what is heard with it is read', async () => {
+    const [large, small] = [await accept('491511', { text: 'x'.repeat(17_000) }), await accept('491512')];
+    const [first, second] = await Promise.all([takeIns.takeSmall(large.tag), takeIns.takeSmall(small.tag)]);
+    expect(first).to.equal('large');
+    expect((second as TakenSend).stored).to.deep.equal(stored('491512'));
+    const inAMinute = Date.now() + 50_000;
+    expect([...(await dueAt()).values()].filter((dueMs) => dueMs > inAMinute)).to.have.length(2);
+    expect((await takeIns.take(large.tag))!.recipients.map(({ to }) => to)).to.deep.equal(['491511']);
   });
 
   it('ends those whose time is over, each with its counts, and reads the others', async () => {

@@ -68,7 +68,8 @@ describe('a key that this process does not have', () => {
     const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {}, error: () => {} };
     const ids = platformIds((await readIdKey(old, address))!);
     const held = { ...ownership, assertHeld: () => {}, lost: new AbortController().signal };
-    const deps = { store, ownership: held, clock: systemClock, logger, metrics, ids };
+    const memory = new MemoryBudget();
+    const deps = { store, ownership: held, clock: systemClock, logger, metrics, ids, memory };
     const send = await loadSend({ ...deps, takeIns: new TakeIns(deps) }, messageId, {});
     return { send, metrics: await registry.metrics() };
   }

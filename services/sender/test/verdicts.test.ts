@@ -7,6 +7,7 @@ import { FirstContactHold } from '@gateway/sender/holding/first-contact-hold';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { TakeIns } from '@gateway/sender/preparing/take-ins';
 import { FailureLines } from '@gateway/sender/reporting/failure-lines';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
@@ -41,6 +42,7 @@ describe('a stranger whom the network refuses, and knows of no restriction', () 
       logger,
       metrics,
       ids: platformIds(Buffer.alloc(16, 7)),
+      memory: new MemoryBudget(),
     };
     send = (await loadSend({ ...deps, takeIns: new TakeIns(deps) }, messageId, {})) as SendProgress;
     hold = attached();

@@ -1,12 +1,12 @@
 -- An owner takes sends in: from now on each is due at its expiry, and its owner needs no wake-up before that.
 -- One of a former account is cancelled, and one whose time is over, and whose content may have gone, has expired.
--- `reads`: for each, whether its owner works with it now.
--- Output for each: { packed send, sealed content }; nothing when nothing is left to do, or it is not to be read yet; its version when
--- another version of the gateway has written it; an error when it cannot be read.
+-- `reads`: for each how many bytes its owner takes of it now; none if it is read later.
+-- Output for each: { packed send, sealed content }, empty where that is more; nothing when nothing is left to do, or it is not to be read
+-- yet; its version when another version of the gateway has written it; an error when it cannot be read.
 --- @include each-send
 --- @include expire
 --- @constants OPEN
-local function take_in(place, is_read)
+local function take_in(place, most)
   local version = open_send(place)
   if version then return version end
   begin_send()
@@ -19,9 +19,11 @@ local function take_in(place, is_read)
     return false
   end
   redis.call('ZADD', due_key, send.expires_at, due_entry(record_key))
-  return is_read and { redis.call('GET', record_key), redis.call('GET', content_key) }
+  if most == 0 then return false end
+  if redis.call('STRLEN', record_key) + redis.call('STRLEN', content_key) > most then return {} end
+  return { redis.call('GET', record_key), redis.call('GET', content_key) }
 end
 
 local reply = {}
-for place = 1, #ARGV - before_reads do reply[place] = for_one(take_in, place, ARGV[before_reads + place] == '1') end
+for place = 1, #ARGV - before_reads do reply[place] = for_one(take_in, place, tonumber(ARGV[before_reads + place])) end
 return reply

@@ -9,7 +9,8 @@ export async function takeInSend(
   ownership: Ownership,
   { tag, nowMs }: { tag: SendTag; nowMs: number },
 ): Promise<TakenSend | undefined> {
-  const [taken] = await takeInSends(store, ownership, { sends: [{ tag, isRead: true }], nowMs });
+  const [taken] = await takeInSends(store, ownership, { sends: [{ tag, reads: 'any' }], nowMs });
   if (taken instanceof Error) throw taken;
+  if (taken === 'large') throw new Error('any was to be read');
   return taken;
 }

@@ -7,6 +7,7 @@ import { recordResults } from '@gateway/store/sends/change-send';
 import type { SendRecord, StoredContent } from '@gateway/store/sends/read-send';
 import type { TakenSend } from '@gateway/store/sends/take-in-sends';
 import type { DeviceDeps } from '../deps.js';
+import type { MemoryBudget } from '../scheduling/memory-budget.js';
 import type { IllegalMoveError } from '../scheduling/places.js';
 import type { LoadOptions } from '../scheduling/retries.js';
 import { SendProgress } from '../scheduling/send-progress.js';
@@ -14,22 +15,37 @@ import { loadQuotes } from './load-quotes.js';
 import type { TakeIns } from './take-ins.js';
 
 type LoadDeps = Pick<DeviceDeps, 'store' | 'ownership' | 'clock' | 'logger' | 'metrics' | 'ids'> & {
-  takeIns: Pick<TakeIns, 'take'>;
+  takeIns: Pick<TakeIns, 'take' | 'takeSmall'>;
+  memory: Pick<MemoryBudget, 'load'>;
 };
 
 /**
  * Takes a send in, as its scheduler works on it; `undefined` when nothing is left to do. One whose content cannot be read
  * fails as a whole, or it would come back for ever; but one that is sealed with a key of others waits (`later`): it is loaded
- * again, and at once by a process that has the key.
+ * again, and at once by a process that has the key. A large one waits for its turn among those of all devices.
  */
 export async function loadSend(
   deps: LoadDeps,
   messageId: string,
   options: LoadOptions,
 ): Promise<SendProgress | 'later' | undefined> {
-  const { store, ownership } = deps;
+  const { takeIns, memory } = deps;
   const tag = parseMessageId(messageId)?.tag;
-  const taken = tag && (await deps.takeIns.take(tag));
+  if (!tag) return undefined;
+  const taken = await (options.isUrgent ? takeIns.take(tag) : takeIns.takeSmall(tag));
+  if (taken !== 'large') return begin(deps, taken, { messageId, ...options });
+  return memory.load(async () => {
+    if (options.isOver?.()) return undefined;
+    return begin(deps, await takeIns.take(tag), { messageId, ...options });
+  });
+}
+
+async function begin(
+  deps: LoadDeps,
+  taken: TakenSend | undefined,
+  { messageId, ...options }: LoadOptions & { messageId: string },
+): Promise<SendProgress | 'later' | undefined> {
+  const { store, ownership } = deps;
   if (!taken || taken.record.messageId !== messageId) return undefined;
   const { record, recipients } = taken;
   const loaded = await checkContent(deps, taken);

@@ -16,16 +16,22 @@ export class TakeIns {
   constructor(private readonly deps: { store: Store; ownership: Ownership; clock: Clock }) {}
 
   /** `undefined` when nothing is left to do for it. Rejects with `FencedError`, `UnknownVersionError`. */
-  take(tag: SendTag): Promise<TakenSend | undefined> {
-    return this.hear({ tag, isRead: true });
+  async take(tag: SendTag): Promise<TakenSend | undefined> {
+    const taken = await this.hear({ tag, reads: 'any' });
+    return taken === 'large' ? undefined : taken;
+  }
+
+  /** The same, unless it is large: then it is taken in, and not read. */
+  takeSmall(tag: SendTag): Promise<TakenSend | 'large' | undefined> {
+    return this.hear({ tag, reads: 'small' });
   }
 
   /** The same for a send that is read later: its owner knows of it. */
   async note(tag: SendTag): Promise<void> {
-    await this.hear({ tag, isRead: false });
+    await this.hear({ tag, reads: 'none' });
   }
 
-  private async hear(send: HeardSend): Promise<TakenSend | undefined> {
+  private async hear(send: HeardSend): Promise<TakenSend | 'large' | undefined> {
     this.open ??= this.openBatch();
     const { sends, taken } = this.open;
     const position = sends.push(send) - 1;

@@ -319,8 +319,9 @@ export class ActiveSends extends PlacedSends {
     this.loading[priority].set(messageId, work);
     let loaded: SendProgress | undefined;
     try {
-      const read = async () => (this.stopped ? undefined : this.deps.load(messageId, { rest: back?.rest }));
-      const send = await (priority === 'otp' ? read() : memory.load(read));
+      const send = await this.deps.load(messageId, {
+        ...{ rest: back?.rest, isUrgent: priority === 'otp', isOver: () => this.stopped },
+      });
       if (!send || this.stopped) return;
       if (send === 'later') return this.loadAgain(work);
       if (back?.first) send.putFirst(back.first);

@@ -14,6 +14,10 @@ export interface Rest {
 export interface LoadOptions {
   /** Of one that gave up its place. */
   rest?: Rest | undefined;
+  /** However large it is, it waits for no turn to be read. */
+  isUrgent?: boolean;
+  /** Whether it is not to be read any more, once its turn has come. */
+  isOver?(): boolean;
 }
 
 /** When recipients whose last attempt failed for now get another attempt: after pauses that double. */
