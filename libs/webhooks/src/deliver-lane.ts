@@ -134,7 +134,9 @@ async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutco
   const attempt = { ...answered.attempt, ...(isOneRequest && { range }) };
   if (isTooLarge(answered, told, claim.most)) return halve(work, claim, told, { ...answered, attempt });
   const isPassed = mayPass(work, claim, answered);
-  const next = isPassed ? passRefused(work, claim, answered) : await nextOf(work, claim, { told, left, answered });
+  const next = isPassed
+    ? passRefused(work, claim, { ...answered, left })
+    : await nextOf(work, claim, { told, left, answered });
   const outcome = isPassed ? afterTaken(work, answered) : outcomeIn(work, answered);
   if (!(await settleDelivery(deps.store, taken, { lane, ...next, nowMs }, { attempt, outcome }))) return 'taken';
   const { status } = answered.outcome;

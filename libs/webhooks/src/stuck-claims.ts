@@ -306,12 +306,20 @@ export async function goOn(work: LaneWork, claim: LaneClaim): Promise<Next> {
   return { state: behind(work, former, claim), changes: parkAll(work, passed) };
 }
 
-/** When others of a doubted claim were taken: what was refused is put aside, and what was not tried is next. */
-export function passRefused(work: LaneWork, claim: LaneClaim, { takenTold, refusedTold }: PostedTold): Next {
+/**
+ * When others of a doubted claim were taken: what was refused is put aside, and what was not tried is next. @param left of the claim, where it is
+ * one request no more, as its endpoint asks for other types: of those whom the claim leaves out from now on that is put aside as well.
+ */
+export function passRefused(
+  work: LaneWork,
+  claim: LaneClaim,
+  { takenTold, refusedTold, left }: PostedTold & Pick<Part, 'left'>,
+): Next {
   const { notBeforeMs: _, ...rest } = countedAnew(claim);
-  const without = [...(claim.without ?? []), ...namesOf(work, [...takenTold, ...refusedTold])];
+  const passed = [...takenTold, ...refusedTold];
+  const without = [...(claim.without ?? []), ...namesOf(work, passed)];
   const state = { ...work.taken.lanes[work.lane], claim: { ...rest, without }, ...doubtOthers(work, refusedTold) };
-  return { state, changes: parkAll(work, refusedTold) };
+  return { state, changes: [...parkAll(work, refusedTold), ...parkRest(work, passed, left)] };
 }
 
 /** When only a part of it was. */
