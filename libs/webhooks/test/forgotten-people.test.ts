@@ -85,4 +85,19 @@ describe('a person who is forgotten', () => {
       ...PEOPLE.keys(),
     ]);
   });
+
+  it('leaves no gap where their opt-out was told a moment ago, and others of the same claim were not taken', async () => {
+    const run = await create({ types: ['message.sent', 'optout.added'], concurrency: 4 });
+    const tag = await accept(PEOPLE.slice(0, 3));
+    await addOptOuts(space.store, 'main', { numbers: PEOPLE, source: 'api', atMs: Date.now() });
+    stage.refuses = ({ data }) => data.index === 2;
+    await record(tag, 'acked', 0, 3);
+    await run();
+    expect(stage.events.map(({ type }) => type)).to.include('optout.added');
+    expect(await forgetInLog(space.store, 'main', new Set([FORGOTTEN]))).to.equal(1);
+    stage.refuses = () => false;
+    await wait(run, 60);
+    expect(stage.events.filter(({ type }) => type === 'events.gap')).to.deep.equal([]);
+    expect(stage.gaps).to.deep.equal([]);
+  });
 });

@@ -35,7 +35,7 @@ import {
 } from './look-ahead.js';
 import { isOfOneChange, readChange } from './one-change.js';
 import { idsOf, isOfLostKey } from './other-ids.js';
-import { GAP, type LogTold, nameOf, rowsOf, type Step, type ToldStep, toldIn, whatIn, whoIn } from './told.js';
+import { GAP, type LogTold, nameOf, rowsOf, type Step, type ToldStep, toldIn, whatIsLeftOf, whoIn } from './told.js';
 
 /** 72 bits: two people who have the same would only wait for each other. */
 const KEY_CHARACTERS = 12;
@@ -177,7 +177,7 @@ export function logFeed(
       keys[lane].set(told, known);
       return known;
     },
-    keyOfForgotten: (lane, told) => makeKey(lane, told, whatIn(told)),
+    keyOfForgotten: (lane, told) => makeKey(lane, told, whatIsLeftOf(told)),
     async pack({ settings }, told) {
       const [first] = told as [LogTold];
       const rows = told.flatMap(({ row }) => row ?? []);

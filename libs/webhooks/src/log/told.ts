@@ -78,13 +78,21 @@ export function whoIn(told: LogTold): string {
   return index === undefined || to == null ? whatIn(told) : String(to);
 }
 
-export function whatIn({ event: { id, type, data }, row }: LogTold): string {
+export function whatIn({ event: { id, type, data }, row, parks }: LogTold): string {
   const { messageId, index, webhookId } = (row ?? data) as Record<string, unknown>;
+  if (type === GAP) return gapAt(parks.entry);
   // Not by the id that the phone chose, which may be the name of anything else here.
-  if (type === 'message.received' || type === 'events.gap') return id;
+  if (type === 'message.received') return id;
   if (index !== undefined) return `${messageId}/${index}`;
   return String(messageId ?? webhookId ?? type.split('.')[0]);
 }
+
+/** The same once the person is forgotten: in the place of opt-outs there is a gap then. */
+export const whatIsLeftOf = (told: LogTold): string =>
+  told.event.type.startsWith('optout.') ? gapAt(told.parks.entry) : whatIn(told);
+
+/** Whatever else is missing with it. */
+const gapAt = (entry: string) => `gap ${entry}`;
 
 export function rowsOf({ event }: Pick<Step, 'event'>): ChangeData[] {
   return event?.type === UPDATED ? (event.data.changes as ChangeData[]) : [];
