@@ -164,4 +164,27 @@ describe('an endpoint that asks for both ways, or for one of them, of some chang
     await wait(run, 1_200);
     expect(ofFirst()).to.deep.equal(['0 sent']);
   });
+
+  for (const types of [
+    [...ALONE, DELIVERED],
+    [...ALONE, DELIVERED, 'send.finished'],
+  ]) {
+    it(`is told each alone of what it refused together, with which the send ended, and again where that fails: ${types}`, async () => {
+      const run = await create({ types: [...TOGETHER, ...ALONE, 'send.finished'], gatherSeconds: 1 });
+      stage.refuses = ({ type }) => type === 'messages.updated';
+      const tag = await accept(PEOPLE.slice(0, 4));
+      const events = (['delivered', 'delivered', 'delivered', 'acked'] as const).map((event, recipient) => ({
+        ...{ recipient, part: 0, event },
+      }));
+      await recordResults(space.store, ownership, { tag, nowMs: Date.now() + stage.aheadMs, events });
+      await run();
+      await ask(run, types);
+      stage.refuses = (event) => changesIn(event).includes('1 delivered');
+      await wait(run, 20);
+      stage.refuses = () => false;
+      await wait(run, 600);
+      const changes = stage.events.filter(({ type }) => type !== 'send.finished').flatMap(changesIn);
+      expect([...new Set(changes)].sort()).to.deep.equal(['0 delivered', '1 delivered', '2 delivered', '3 sent']);
+    });
+  }
 });

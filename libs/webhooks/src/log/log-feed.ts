@@ -124,7 +124,8 @@ export function logFeed(
       for await (const step of steps) {
         if (comparePlaces(step.place, end) <= 0) told.push(...toldIn(step));
         else told.push(...toldIn(step).filter((_, i) => endsBy(step, i, end)));
-        if (comparePlaces(step.place, end) >= 0) break;
+        // All that ends there is in it.
+        if (comparePlaces(step.place, end) >= 0 && !step.goesOn) break;
       }
       return told;
     },
@@ -242,7 +243,10 @@ async function findRequest(
     request.push(step);
     seen += step.entries;
     // Nothing can be told with it.
-    if (event && event.type !== UPDATED && ++events >= alone && !step.goesOn) return request;
+    if (event && event.type !== UPDATED) events++;
+    // What ends at the same place comes with it.
+    if (step.goesOn) continue;
+    if (events >= alone) return request;
     if (rows === most || seen >= MOST_ENTRIES || (last && comparePlaces(step.place, last) >= 0)) return request;
   }
   if (!first) {
