@@ -10,6 +10,7 @@ import {
   isTogether,
   type LaneWork,
   leaveOut,
+  leavingOut,
   moveTo,
   namesOf,
   type Part,
@@ -18,6 +19,7 @@ import {
   partOf,
   placeOf,
   postIn,
+  putAsideAnew,
   whatFollows,
 } from './lane-work.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
@@ -61,12 +63,18 @@ export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutc
   const { claim } = work.taken.lanes[lane];
   if (!isOver(claim?.notBeforeMs, work.deps.clock.nowMs())) return 'later';
   if (claim?.notBeforeMs !== undefined && !(await claimAgain(work))) return 'taken';
+  if (claim && !(await putAsideAnew(work, claim))) return 'taken';
+  return goOnFrom(work);
+}
+
+async function goOnFrom(work: LaneWork): Promise<LaneOutcome> {
+  const { claim } = work.taken.lanes[work.lane];
   if (claim && isStuck(work, claim)) {
     const passed = await passStuck(work, claim);
     if (passed !== 'quiet') return passed;
   }
   if (claim && isGivenUp(work, failuresOf(claim))) return endReplay(work);
-  const claimed = work.taken.lanes[lane].claim ?? (await claimNext(work));
+  const claimed = work.taken.lanes[work.lane].claim ?? (await claimNext(work));
   return typeof claimed === 'string' ? claimed : deliverClaim(work, claimed);
 }
 
@@ -86,7 +94,7 @@ async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
   const without = namesOf(work, aside);
   const { most } = state;
   const claim: LaneClaim = {
-    ...{ to, refusals: 0, ...(most && { most }), ...(without.length > 0 && { without }) },
+    ...{ to, refusals: 0, ...(most && { most }), ...leavingOut(work, without) },
     ...(!isTogether(told) && mayDoubt(work) && { isDoubted: true as const }),
   };
   const write = { lane, state: { ...state, claim }, changes: parkAll(work, aside), nowMs: deps.clock.nowMs() };
@@ -186,7 +194,7 @@ function isTooLarge({ attempt }: PostedTold, told: readonly Told[], most: number
  */
 async function halve(
   work: LaneWork,
-  { to, without, probe, offClock, testedAtMs }: LaneClaim,
+  { to, without, types, probe, offClock, testedAtMs }: LaneClaim,
   told: readonly Told[],
   answered: PostedTold,
 ): Promise<LaneOutcome> {
@@ -195,7 +203,12 @@ async function halve(
   const { deps, taken, lane } = work;
   const size = halved(taken.lanes[lane], told.length);
   const isKept = without || probe || offClock || pause.notBeforeMs !== undefined;
-  const given = { to, ...(without && { without }), ...(probe && { probe }), ...(offClock && { offClock, testedAtMs }) };
+  const given = {
+    to,
+    ...(without && { without, ...(types && { types }) }),
+    ...(probe && { probe }),
+    ...(offClock && { offClock, testedAtMs }),
+  };
   const kept = isKept && { ...given, most: size.most, refusals: 0, ...pause };
   const { claim: _, ...former } = taken.lanes[lane];
   const state = { ...former, ...(kept && { claim: kept }), ...size };
@@ -226,7 +239,7 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
   const isProbe = work.isEarly || (failuresOf(given) === 0 && (work.taken.breaker.failures ?? 0) >= MANY_FAILURES);
   const claim = {
     ...given,
-    ...(without.length > 0 && { without }),
+    ...leavingOut(work, without),
     ...(isProbe && { early: EARLY_SPENT }),
     offClock:
       (given.offClock ?? 0) + (work.isEarly ? 1 : Math.min(beside, Math.max(MOST_BESIDE - offClockOf(work.taken), 0))),

@@ -1,5 +1,6 @@
 import { compareCursors, parseCursor } from '@gateway/contracts/events/cursor';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
+import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { FeedRange, Told, ToldWebhook } from './feed.js';
@@ -165,12 +166,49 @@ export function namesOf(work: LaneWork, told: readonly Told[]): string[] {
   return [...new Set([...keysOf(work, told), ...told.map((each) => deps.feed.keyOfForgotten(source, each))])];
 }
 
+/** Who is left out of a claim: all else of them that it would tell now is put aside, or was told. */
+export const leavingOut = ({ webhook }: LaneWork, without: readonly string[]): Pick<LaneClaim, 'without' | 'types'> =>
+  without.length > 0 ? { without, types: webhook.settings.types } : {};
+
 export function keysOf({ deps, source }: LaneWork, told: readonly Told[]): string[] {
   return [...new Set(told.map((each) => deps.feed.keyOf(source, each)))];
 }
 
 export function parkAll(work: LaneWork, told: readonly Told[]): ParkedChange[] {
   return told.map((each) => ({ what: 'add', key: asideKeyOf(work, each), event: each.parks }));
+}
+
+/**
+ * Where its endpoint asks for other types since, a claim in the middle of what one step has changed tells of more than when it was made. What
+ * of that is about those whom it leaves out, or for whom something is put aside, comes behind what they were told, or are to be told first.
+ * `false`: this process delivers to it no more.
+ */
+export async function putAsideAnew(work: LaneWork, claim: LaneClaim): Promise<boolean> {
+  const { deps, webhook, taken, lane, source } = work;
+  const { types } = webhook.settings;
+  const hasOtherTypes = claim.types !== undefined && claim.types.join() !== types.join();
+  // It was looked at when it was posted last.
+  const mayFollow = taken.hasParked && claim.failedAs !== taken.revision;
+  if (!hasOtherTypes && !mayFollow) return true;
+  const { cursor, asked } = taken.lanes[lane];
+  const range = { after: cursor, to: claim.to, asked };
+  const all = await deps.feed.read(webhook, source, range);
+  const without = claim.without ?? [];
+  const aside = new Set(taken.hasParked ? await whatFollows(work, leaveOut(work, { told: all, without })) : []);
+  const follows = namesOf(work, [...aside]);
+  if (hasOtherTypes) {
+    const former = { ...webhook, settings: { ...webhook.settings, types: claim.types! } };
+    const known = new Set((await deps.feed.read(former, source, range)).map(({ parks }) => parks.id));
+    const isLeftOut = (each: Told) => keysOf(work, [each]).some((key) => without.includes(key));
+    for (const each of all) if (isLeftOut(each) && !known.has(each.parks.id)) aside.add(each);
+  }
+  if (!hasOtherTypes && aside.size === 0) return true;
+  const state = { ...taken.lanes[lane], claim: { ...claim, ...leavingOut(work, [...without, ...follows]) } };
+  const changes = parkAll(
+    work,
+    all.filter((each) => aside.has(each)),
+  );
+  return claimDelivery(deps.store, taken, { lane, state, changes, nowMs: deps.clock.nowMs() });
 }
 
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;

@@ -13,6 +13,7 @@ import {
   isTogether,
   type LaneWork,
   leaveOut,
+  leavingOut,
   moveTo,
   namesOf,
   type Part,
@@ -21,6 +22,7 @@ import {
   partOf,
   placeOf,
   postIn,
+  putAsideAnew,
   toldBy,
 } from './lane-work.js';
 import { wholeOf, withLead } from './parked-wholes.js';
@@ -75,12 +77,12 @@ export function countedAnew(claim: LaneClaim): LaneClaim {
   return { ...rest, refusals: 0 };
 }
 
-export function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
+export async function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
   const work = inLane(given, lane);
-  const state = work.taken.lanes[lane];
-  if (!state.claim || !isStuck(work, state.claim) || !mayProbeEarly(state, work.deps.clock.nowMs()))
-    return Promise.resolve('quiet');
-  return probe(work, state.claim, { isEarly: true, isTurn: false });
+  const { claim, ...state } = work.taken.lanes[lane];
+  if (!claim || !isStuck(work, claim) || !mayProbeEarly({ ...state, claim }, work.deps.clock.nowMs())) return 'quiet';
+  if (!(await putAsideAnew(work, claim))) return 'taken';
+  return probe(work, work.taken.lanes[lane].claim!, { isEarly: true, isTurn: false });
 }
 
 /** `quiet`: it is to be posted again itself. In turn with a probe, so that neither waits for long when the endpoint is back. */
@@ -287,7 +289,7 @@ async function park(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
   const without = [...(claim.without ?? []), ...namesOf(work, split.failed)];
   const state: LaneState =
     probe && 'only' in probe
-      ? { ...former, claim: { to: claim.to, without, refusals: 0 } }
+      ? { ...former, claim: { to: claim.to, ...leavingOut(work, without), refusals: 0 } }
       : behind(work, former, claim);
   const write = { lane, state: { ...state, ...doubtOthers(work, split.failed) }, changes, nowMs: deps.clock.nowMs() };
   return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
@@ -318,7 +320,11 @@ export function passRefused(
   const { notBeforeMs: _, ...rest } = countedAnew(claim);
   const passed = [...takenTold, ...refusedTold];
   const without = [...(claim.without ?? []), ...namesOf(work, passed)];
-  const state = { ...work.taken.lanes[work.lane], claim: { ...rest, without }, ...doubtOthers(work, refusedTold) };
+  const state = {
+    ...work.taken.lanes[work.lane],
+    claim: { ...rest, ...leavingOut(work, without) },
+    ...doubtOthers(work, refusedTold),
+  };
   return { state, changes: [...parkAll(work, refusedTold), ...parkRest(work, passed, left)] };
 }
 
@@ -328,11 +334,15 @@ export function goOnWithin(work: LaneWork, claim: LaneClaim, part: Part): Next {
   const { notBeforeMs: _, ...rest } = countedAnew(claim);
   if (endsBefore(part)) return { state: moveTo(work, { ...state, claim: rest }, part.told.at(-1)!.to), changes: [] };
   const without = [...(claim.without ?? []), ...namesOf(work, part.told)];
-  return { state: { ...state, claim: { ...rest, without } }, changes: parkRest(work, part.told, part.left) };
+  return {
+    state: { ...state, claim: { ...rest, ...leavingOut(work, without) } },
+    changes: parkRest(work, part.told, part.left),
+  };
 }
 
 function behind(work: LaneWork, former: LaneState, { to, probe }: LaneClaim): LaneState {
-  return { ...moveTo(work, former, to), ...(probe && 'to' in probe && { claim: { ...probe, refusals: 0 } }) };
+  if (!probe || !('to' in probe)) return moveTo(work, former, to);
+  return { ...moveTo(work, former, to), claim: { ...probe, ...leavingOut(work, probe.without ?? []), refusals: 0 } };
 }
 
 /** Of those for whom something is put aside already it comes behind that. */

@@ -25,6 +25,8 @@ export type Probe = (LaneRange & { most?: number }) | { only: string };
 export interface LaneClaim extends LaneRange {
   /** It is told in parts of so many changes: a whole was too much. What is tried in its place, and is too much as well, changes nothing here. */
   most?: number;
+  /** What was asked for when it was said whom it leaves out: of others something may be missing there. The version before did not write it. */
+  types?: readonly string[];
   /** Some of what is told alone was put aside a moment ago: this is as soon as it has failed once, if something else is taken. */
   isDoubted?: true;
   /** How often something was answered that is no success. */

@@ -1,0 +1,78 @@
+import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { recordResults } from '@gateway/store/sends/change-send';
+import { changeWebhook } from '@gateway/store/webhooks/webhooks';
+import { expect } from 'chai';
+import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
+
+const SENT = 'message.sent';
+const DELIVERED = 'message.delivered';
+const TOGETHER = 'messages.updated';
+const PEOPLE = ['491511230001', '491511230002', '491511230003'];
+
+const changesIn = ({ data }: GatewayEvent) =>
+  ((data.changes as ChangeData[]) ?? [data])
+    .filter(({ to }) => PEOPLE.includes(to!))
+    .map(({ index, status }) => `${index} ${status}`);
+
+describe('an endpoint that asks for other types while a request of the middle of what one step has changed is refused', () => {
+  const { space, stage, create, accept, ownership } = useLoggedEndpoint();
+
+  const told = () => stage.events.flatMap(changesIn);
+  const ask = (run: { id: string }, types: readonly string[]) =>
+    changeWebhook(space.store, 'main', run.id, { settings: { types: [...types] } });
+  const wait = async (run: () => Promise<string>, seconds: number) => {
+    for (let second = 0; second < seconds; second += 5) {
+      stage.aheadMs += 5_000;
+      await run();
+    }
+  };
+  const step = (
+    tag: Awaited<ReturnType<typeof accept>>,
+    ...changes: [recipient: number, event: 'acked' | 'delivered'][]
+  ) =>
+    recordResults(space.store, ownership, {
+      ...{ tag, nowMs: Date.now() + stage.aheadMs },
+      events: changes.map(([recipient, event]) => ({ recipient, part: 0, event })),
+    });
+
+  for (const concurrency of [1, 5]) {
+    it(`is told nothing of those of whom something is put aside, before that (${concurrency})`, async () => {
+      const run = await create({ types: [SENT, TOGETHER], concurrency, gatherSeconds: 1 });
+      const refused = new Set(['1 sent']);
+      stage.refuses = (event) => changesIn(event).some((change) => refused.has(change));
+      const tag = await accept(PEOPLE);
+      await step(tag, [1, 'acked']);
+      await wait(run, 30);
+      await step(await accept(['491511230009']), [0, 'acked']);
+      await wait(run, 60);
+      expect(told(), 'nothing of the one that is refused').to.deep.equal([]);
+
+      const refuses = stage.refuses;
+      // It fails in the middle of the step.
+      stage.refuses = (event) => changesIn(event).join() !== '0 sent' || event.type !== SENT;
+      await step(tag, [0, 'acked'], [1, 'delivered'], [2, 'acked']);
+      await run();
+      expect(told()).to.deep.equal(['0 sent']);
+      await ask(run, [SENT, DELIVERED]);
+      stage.refuses = refuses;
+      await wait(run, 120);
+      expect(told()).not.to.include('1 delivered');
+      refused.clear();
+      await wait(run, 3_600);
+      expect(told().filter((change) => change.startsWith('1'))).to.deep.equal(['1 sent', '1 delivered']);
+    });
+  }
+
+  it('is told what else the step has changed of those of whom something was taken', async () => {
+    const run = await create({ types: [SENT, TOGETHER], concurrency: 5, gatherSeconds: 1 });
+    stage.refuses = (event) => changesIn(event).includes('1 sent');
+    const tag = await accept(PEOPLE);
+    await step(tag, [0, 'acked'], [0, 'delivered'], [1, 'acked']);
+    await run();
+    expect(told(), 'one of two').to.deep.equal(['0 sent']);
+    await ask(run, [SENT, DELIVERED]);
+    stage.refuses = () => false;
+    await wait(run, 600);
+    expect(told().sort()).to.deep.equal(['0 delivered', '0 sent', '1 sent']);
+  });
+});
