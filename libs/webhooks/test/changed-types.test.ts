@@ -187,4 +187,23 @@ describe('an endpoint that asks for both ways, or for one of them, of some chang
       expect([...new Set(changes)].sort()).to.deep.equal(['0 delivered', '1 delivered', '2 delivered', '3 sent']);
     });
   }
+
+  it('is told together in order what one step has changed twice of one person, around what it is told alone', async () => {
+    const run = await create({ types: [...TOGETHER, ...ALONE], gatherSeconds: 1 });
+    const tag = await accept(PEOPLE.slice(0, 2));
+    await record(tag, 'acked', 0, 1);
+    await run();
+    stage.events.length = 0;
+    const step = (...events: { recipient: number; part: number; event: 'acked' | 'delivered' | 'read' }[]) =>
+      recordResults(space.store, ownership, { tag, nowMs: Date.now() + stage.aheadMs, events });
+    await step(
+      { recipient: 0, part: 0, event: 'delivered' },
+      { recipient: 1, part: 0, event: 'acked' },
+      { recipient: 0, part: 0, event: 'read' },
+    );
+    await wait(run, 60);
+    expect(
+      stage.events.filter(({ type }) => type !== 'send.finished').map((event) => changesIn(event).join()),
+    ).to.deep.equal(['1 sent', '0 delivered,1 sent,0 read']);
+  });
 });
