@@ -53,14 +53,22 @@ interface Asked {
   history: string | undefined;
 }
 
-interface Batch {
-  running: Promise<Asked> | undefined;
+/** What one master is asked together: marks, and one question about all of them. */
+interface Round {
+  marks: Set<string>;
+  /** Of each mark that it took; why not, of one that it refused. */
+  told: Promise<ReadonlyMap<string, Asked | Error>>;
+}
+
+interface Rounds {
+  running: Promise<unknown> | undefined;
   /** Of those whose writes came too late for the running one. */
-  next: Promise<Asked> | undefined;
+  next: Round | undefined;
 }
 
 /**
- * Asks Redis to wait for replicas (`WAIT`), once for all who ask in the meantime.
+ * Asks Redis to wait for replicas (`WAIT`), each master once for all who ask in the meantime, in whichever slots: else the question of
+ * each slot would wait for the answers to those of all others.
  *
  * `WAIT` counts from the last write of its own connection, and holds that connection up. So it has a connection of its own, and
  * writes a mark first: replicas that have the mark have all that was written before it on that server, by whichever process. That
@@ -72,7 +80,7 @@ export function confirmByReplicas(
   replicas: number,
   { lookMs = LOOK_MS }: { lookMs?: number } = {},
 ): Confirmations {
-  const batches = new Map<string, Batch>();
+  const rounds = new WeakMap<Redis, Rounds>();
   /** By the id of their replication: one that is back is known by it. */
   const watches = new Map<string, ReplicaWatch>();
   /** How many looks a master has not answered. */
@@ -100,7 +108,7 @@ export function confirmByReplicas(
     const untilMs = systemClock.monotonicMs() + TIMEOUT_MS;
     for (let pauseMs = 0; ; pauseMs = AGAIN_MS) {
       try {
-        return await askMaster(`${tag}:mark`, untilMs - systemClock.monotonicMs());
+        return await askMaster(`${tag}:mark`);
       } catch (thrown) {
         if (!isCluster(redis) || !isElsewhere(toError(thrown))) throw thrown;
         await sleep(pauseMs);
@@ -111,15 +119,44 @@ export function confirmByReplicas(
     }
   }
 
-  async function askMaster(mark: string, timeoutMs: number): Promise<Asked> {
+  async function askMaster(mark: string): Promise<Asked> {
     const node = masterOfKey(redis, mark);
-    // Both on one connection: a node that the slot has left, or is about to leave, refuses the mark. 0 would be without end.
-    const pipeline = node
-      .pipeline()
-      .eval(WRITE_MARK, 1, mark)
-      .wait(replicas, Math.max(1, Math.ceil(timeoutMs)));
-    const [marked, waited, info] = (await pipeline.info('server', 'replication').exec()) ?? [];
-    const error = marked?.[0] ?? waited?.[0] ?? info?.[0];
+    const ofNode = rounds.get(node) ?? { running: undefined, next: undefined };
+    rounds.set(node, ofNode);
+    ofNode.next ??= openRound(node, ofNode);
+    ofNode.next.marks.add(mark);
+    const told = (await ofNode.next.told).get(mark)!;
+    if (told instanceof Error) throw told;
+    return told;
+  }
+
+  function openRound(node: Redis, ofNode: Rounds): Round {
+    const marks = new Set<string>();
+    const before = ofNode.running ?? Promise.resolve();
+    const told = before
+      .catch(() => {})
+      .then(() => {
+        Object.assign(ofNode, { running: told, next: undefined });
+        return askAboutAll(node, [...marks]);
+      })
+      .finally(() => {
+        if (ofNode.running === told) ofNode.running = undefined;
+      });
+    return { marks, told };
+  }
+
+  async function askAboutAll(node: Redis, marks: readonly string[]): Promise<ReadonlyMap<string, Asked | Error>> {
+    // All on one connection: a node that the slot of a mark has left, or is about to leave, refuses that mark. 0 would be without end.
+    const pipeline = node.pipeline();
+    for (const mark of marks) pipeline.eval(WRITE_MARK, 1, mark);
+    const told = (await pipeline.wait(replicas, TIMEOUT_MS).info('server', 'replication').exec()) ?? [];
+    const asked = await readAnswer(node, told.slice(marks.length)).catch(toError);
+    // First what it says of a mark: one that is no master any more refuses the question, too, and names the next master for the mark.
+    return new Map(marks.map((mark, i) => [mark, told[i]?.[0] ?? asked]));
+  }
+
+  async function readAnswer(node: Redis, [waited, info]: [Error | null, unknown][]): Promise<Asked> {
+    const error = waited?.[0] ?? info?.[0];
     if (error) throw error;
     if (Number(waited?.[1]) < replicas) throw new Error(`${waited?.[1]} of ${replicas} replicas`);
     const text = String(info?.[1]);
@@ -142,35 +179,13 @@ export function confirmByReplicas(
     return watch.hasLost(present, electionHeardAtMs(node));
   }
 
-  function begin(tag: string, batch: Batch): Promise<Asked> {
-    const running = ask(tag).finally(() => {
-      if (batch.running === running) batch.running = undefined;
-      if (!batch.next) batches.delete(tag);
-    });
-    batch.running = running;
-    return running;
-  }
-
-  function askWithOthers(tag: string): Promise<Asked> {
-    const batch = batches.get(tag) ?? { running: undefined, next: undefined };
-    batches.set(tag, batch);
-    if (!batch.running) return begin(tag, batch);
-    batch.next ??= batch.running
-      .catch(() => {})
-      .then(() => {
-        batch.next = undefined;
-        return begin(tag, batch);
-      });
-    return batch.next;
-  }
-
   async function askAbout(writer: Redis, key: string, since?: Connections): Promise<void> {
     // First: by the next turn of the event loop the writer may have left the server that it wrote to.
     const node = masterOfKey(writer, key);
     if (since && !since.has(node.stream)) throw new Error('the first writes went by another connection');
     const before = since?.get(node.stream);
     const written = serverOf(node);
-    const [writtenTo, asked] = await Promise.all([written, askWithOthers(TAG.exec(key)![0])]);
+    const [writtenTo, asked] = await Promise.all([written, ask(TAG.exec(key)![0])]);
     if (writtenTo !== asked.server) throw new Error('the master was replaced');
     if (before && (await before) !== asked.history) throw new Error('the master was another one in between');
   }
