@@ -24,6 +24,21 @@ describe('the owner of a device, on a script', () => {
     await isObserved({ name: 'Shop and more' });
   });
 
+  it('says once more that it is connected, and whether it waits for a backlog, when a failover has forgotten that', async () => {
+    await isOpen();
+    await isStill();
+    const { redis, space } = stage.space.store;
+    const key = deviceKeys(space, ADDRESS).observed;
+    const forget = async (...fields: string[]) => {
+      await redis.hset(key, ...fields);
+      stage.owner.look({ afterGap: true });
+    };
+    await forget('status', 'connecting', 'reason', 'restoring');
+    await isObserved({ status: 'connected', reason: undefined, phone: ACCOUNT.phone, name: 'Shop' });
+    await forget('reason', 'awaiting_backlog');
+    await isObserved({ status: 'connected', reason: undefined });
+  });
+
   it('looks at its device again and again while sends are under way, and then no more until a doorbell rings', async () => {
     await isOpen();
     const ack = defer<Answer>();

@@ -191,7 +191,7 @@ export class DeviceOwner {
       const end = socket.takeEnd();
       const restMs = nextLoginMs(desired, observed) - this.deps.clock.nowMs();
       if (end) await this.afterEnd(desired, end);
-      else if (socket.exists) await this.rest(this.lookMs());
+      else if (socket.exists) await Promise.all([socket.keepShown(desired, observed), this.rest(this.lookMs())]);
       else if (restMs > 0) await this.wait(restMs);
       else if (await this.deps.clientVersion.mayLogIn()) await this.open(socket, desired, observed);
       else await this.waitForVersion(desired, observed);

@@ -1,5 +1,5 @@
 import { versionNumbers } from '@gateway/contracts/devices/client-version';
-import type { DesiredState } from '@gateway/contracts/devices/device-state';
+import type { DesiredState, ObservedState } from '@gateway/contracts/devices/device-state';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
@@ -56,6 +56,8 @@ export class DeviceSocket {
   private login: Login | undefined;
   /** Lists wait for the backlog of incoming messages, which the status shows. */
   private isBehind = false;
+  /** That it is logged in was written. */
+  private isShown = false;
 
   constructor(private readonly deps: SocketDeps) {}
 
@@ -154,6 +156,16 @@ export class DeviceSocket {
     this.guard(this.showOpen(desired, onDecided));
   }
 
+  /**
+   * A failover may have forgotten what the socket has said last, and it says nothing more for as long as it is open: it is said again.
+   * @param observed as Redis has it.
+   */
+  async keepShown(desired: DesiredState, observed: ObservedState | undefined): Promise<void> {
+    const { isShown, isBehind } = this;
+    const isSame = observed?.status === 'connected' && (observed.reason === 'awaiting_backlog') === isBehind;
+    if (isShown && !isSame) await this.showProfile(desired);
+  }
+
   renamed(name: string): void {
     if (this.account) this.account.name = name;
     this.guard(this.showProfile(this.login!.desired));
@@ -182,6 +194,7 @@ export class DeviceSocket {
     if (!session) return;
     await this.showProfile(desired);
     if (this.session !== session) return;
+    this.isShown = true;
     this.deps.onOpen(session);
     onDecided();
     this.guard(this.tellIfBehind(session, desired));
@@ -217,6 +230,7 @@ export class DeviceSocket {
   private ended(end: SocketEnd): void {
     this.session = undefined;
     this.isBehind = false;
+    this.isShown = false;
     this.stalled = false;
     this.end = end;
     this.deps.onEnd();
