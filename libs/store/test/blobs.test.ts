@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { MediaContent } from '@gateway/contracts/content/media-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { GatewayError, toError } from '@gateway/runtime/errors';
 import { dropBlob, keepBlob, putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import type { Ownership } from '@gateway/store/fleet/ownership';
@@ -205,6 +206,17 @@ describe('a blob', () => {
       expect(await left(), 'one is not refused yet').to.equal(ALL_OF_IT);
       await dropBlob(space.store, 'main', refused);
       expect(await left()).to.equal(NOTHING);
+    });
+
+    it('stays until replicas know that the last of them has ended: a failover would open it again', async () => {
+      const hash = createHash('sha256').update(bytes).digest('hex');
+      await cancelSend(space.store, address, await accept());
+      const unconfirmed = new GatewayError({ code: 'not_confirmed', message: 'no replica has it' });
+      const alone = { ...space.store, confirmWrites: () => Promise.reject(unconfirmed) };
+      expect(await releaseBlobs(alone, address).catch(toError)).to.equal(unconfirmed);
+      expect(await readBlob(space.store, 'main', { hash, sizeBytes: bytes.length })).to.not.equal(undefined);
+      expect(await left()).to.equal(NOTHING);
+      expect(await releaseBlobs(alone, address).catch(toError), 'nothing has ended since').to.equal(undefined);
     });
 
     it('goes within ten minutes of the last of them where a process died that was about to promise another', async () => {

@@ -5,7 +5,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { inTime, systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
-import { writeTogether } from '../core/confirming/write-together.js';
+import { readSurely, writeTogether } from '../core/confirming/write-together.js';
 import { defineScript, number, bytes as sealedBytes, text } from '../core/scripts/define-script.js';
 import { isOne, nothing, oneOf } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
@@ -201,10 +201,15 @@ async function releaseBlob(store: Store, workspace: Workspace, { hash, sizeBytes
   await releaseStep(store, { ...keys, hash, holder, nowMs: systemClock.nowMs() });
 }
 
-/** Releases the blobs of a device's sends that have ended since. Needs no owner; safe to repeat, also at the same time. */
+/**
+ * Releases the blobs of a device's sends that have ended since, once replicas know that they have: on a Cluster the blobs lie elsewhere, and
+ * a failover would open the sends again for which there is no file any more. Throws `not_confirmed`. Needs no owner; safe to repeat, also at
+ * the same time.
+ */
 export async function releaseBlobs(store: Store, address: DeviceAddress): Promise<void> {
   const { releasedBlobs } = deviceKeys(store.space, address);
-  for (const hold of await store.redis.smembers(releasedBlobs)) {
+  const read = () => store.redis.smembers(releasedBlobs);
+  for (const hold of await readSurely(store, releasedBlobs, { read, isAnything: (holds) => holds.length > 0 })) {
     await releaseBlob(store, address.workspace, parseHold(hold));
     await store.redis.srem(releasedBlobs, hold);
   }
