@@ -6,6 +6,7 @@ import type { Producer } from '@gateway/queue/producer';
 import { type Clock, inTime, sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { isRedisAway } from '@gateway/runtime/redis/is-redis-away';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { relistDevices } from '@gateway/store/devices/listing/relist-device';
@@ -274,7 +275,9 @@ export class Steward {
 
   private async putOff(entry: DueEntry, error: Error): Promise<void> {
     const { store, clock, logger } = this.deps;
-    logger.error('due work not done, it is put off', { ...entry.address, error });
+    // Files wait for replicas.
+    const level = isRedisAway(error) ? 'warn' : 'error';
+    logger[level]('due work not done, it is put off', { ...entry.address, error });
     await putOffDue(store, entry, clock.nowMs() + PUT_OFF_MS);
   }
 }
