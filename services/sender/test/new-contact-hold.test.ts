@@ -1,5 +1,5 @@
 import { FencedError } from '@gateway/runtime/errors';
-import { readRefusedContacts } from '@gateway/store/devices/incidents/restrictions';
+import { readRefusedContacts, recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { eventually } from '@gateway/testkit/eventually';
 import { giveDeviceBack } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
@@ -241,6 +241,32 @@ describe('the hold of messages to new contacts', () => {
     attached(next).tick();
     await eventually(() => !next.isOn);
     expect(await stored()).to.equal(undefined);
+  });
+
+  it('is recorded again where a failover may have forgotten it, or its end, and not before it is read', async () => {
+    const { store } = stage.space;
+    stage.said = { kind: 'new_chat_cap' };
+    const former = attached();
+    await former.wasRefused('17', 463);
+    former.stop();
+    const restriction = await stored();
+    const hold = makeHold();
+    hold.distrustRedis();
+    await hold.load();
+    expect(await stored(), 'it knew of none yet').to.deep.equal(restriction);
+    await recordRestriction(store, stage.ownership, undefined);
+    hold.distrustRedis();
+    await eventually(async () => (await stored()) !== undefined);
+    expect(await stored()).to.deep.equal(restriction);
+    expect(await readRefusedContacts(store, ADDRESS)).to.deep.equal(['17']);
+    stage.said = undefined;
+    attached(hold).tick();
+    await eventually(() => stage.calls.includes('lifted'));
+    await recordRestriction(store, stage.ownership, restriction, ['17']);
+    hold.distrustRedis();
+    await eventually(async () => (await stored()) === undefined);
+    expect(await readRefusedContacts(store, ADDRESS)).to.deep.equal([]);
+    hold.stop();
   });
 
   it('does not treat as strangers those who have written since, in any spelling of their number', async () => {

@@ -130,6 +130,7 @@ export class DeviceWork {
   /** A connection to Redis is there again: it may have forgotten something. */
   distrustRedis(): void {
     this.scheduler.sends.distrustRedis();
+    this.scheduler.hold.distrustRedis();
   }
 
   /** Another process has a question for the owner. */

@@ -77,6 +77,7 @@ export class NewContactHold {
   private isSeeking = false;
   /** Those who had an attempt in this round: each has one before the next round. */
   private readonly tried = new Set<string>();
+  private isLoaded = false;
   private stopped = false;
 
   constructor(private readonly deps: HoldDeps) {}
@@ -96,6 +97,13 @@ export class NewContactHold {
     for (const number of await readRefusedContacts(store, ownership.address)) this.note(number, 'refused');
     const restriction = await readRestriction(store, ownership.address);
     if (restriction) this.enter({ kind: 'restricted', restriction });
+    this.isLoaded = true;
+  }
+
+  /** A connection to Redis is there again: a failover may have forgotten what was recorded last. Before it is loaded, only Redis knows. */
+  distrustRedis(): void {
+    if (!this.isLoaded) return;
+    void this.record(this.refused()).catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
   }
 
   /** News from the time without a connection has arrived by now. The network is asked even if there seems to be no restriction. */
