@@ -78,7 +78,7 @@ export function whoIn(told: LogTold): string {
   return index === undefined || to == null ? whatIn(told) : String(to);
 }
 
-export function whatIn({ event: { id, type, data }, row, parks }: LogTold): string {
+function whatIn({ event: { id, type, data }, row, parks }: LogTold): string {
   const { messageId, index, webhookId } = (row ?? data) as Record<string, unknown>;
   if (type === GAP) return gapAt(parks.entry);
   // Not by the id that the phone chose, which may be the name of anything else here.
