@@ -1,8 +1,8 @@
 -- An owner takes sends in: from now on each is due at its expiry, and its owner needs no wake-up before that.
 -- One of a former account is cancelled, and one whose time is over, and whose content may have gone, has expired.
--- `reads`: for each how many bytes its owner takes of it now; none if it is read later.
--- Output for each: { packed send, sealed content }, empty where that is more; nothing when nothing is left to do, or it is not to be read
--- yet; its version when another version of the gateway has written it; an error when it cannot be read.
+-- `reads`: for each how many bytes its owner takes of it now; 0 if it is read later.
+-- Output for each: { packed send, sealed content }, empty where that is more; nothing when nothing is left to do; its version when
+-- another version of the gateway has written it; an error when it cannot be read.
 --- @include each-send
 --- @include expire
 --- @constants OPEN
@@ -19,7 +19,6 @@ local function take_in(place, most)
     return false
   end
   redis.call('ZADD', due_key, send.expires_at, due_entry(record_key))
-  if most == 0 then return false end
   if redis.call('STRLEN', record_key) + redis.call('STRLEN', content_key) > most then return {} end
   return { redis.call('GET', record_key), redis.call('GET', content_key) }
 end

@@ -43,7 +43,7 @@ const READS = { any: Number.MAX_SAFE_INTEGER, small: 16 * 1024, none: 0 } as con
 
 /**
  * Takes sends in, in one step: their owner needs no wake-up for them any more. For each `undefined` when nothing is left to do
- * for it, or it is not read; `large` for one that is to be read if it is small; and the error of one that cannot be read:
+ * for it; `large` for one that is larger than what is to be read; and the error of one that cannot be read:
  * `UnknownVersionError` where another version of the gateway has written it. Safe to repeat. Throws `FencedError` for a stale owner.
  */
 export async function takeInSends(
