@@ -127,7 +127,7 @@ export function createProducer({ connection, space }: { connection: Redis; space
       await ofProcess.last;
       await setImmediate();
       ofProcess.next = undefined;
-      const last = Promise.allSettled([added, sleep(GATHER_MS, closing.signal)]);
+      const last = Promise.allSettled([added, sleep(GATHER_MS)]);
       ofProcess.last = last;
       void last.then(() => {
         if (ofProcess.last === last && !ofProcess.next) lists.delete(processId);

@@ -188,8 +188,10 @@ export async function putAsideAnew(work: LaneWork, claim: LaneClaim): Promise<bo
   const { types } = webhook.settings;
   const hasOtherTypes = claim.types !== undefined && claim.types.join() !== types.join();
   // It was looked at when it was posted last.
-  const mayFollow = taken.hasParked && claim.failedAs !== taken.revision;
-  if (!hasOtherTypes && !mayFollow) return true;
+  const isNew = claim.failedAs !== taken.revision;
+  const mayFollow = taken.hasParked && isNew;
+  const mayPass = isNew && claim.probe && 'to' in claim.probe ? claim.probe : undefined;
+  if (!hasOtherTypes && !mayFollow && !mayPass) return true;
   const { cursor, asked } = taken.lanes[lane];
   const range = { after: cursor, to: claim.to, asked };
   const all = await deps.feed.read(webhook, source, range);
@@ -202,8 +204,11 @@ export async function putAsideAnew(work: LaneWork, claim: LaneClaim): Promise<bo
     const isLeftOut = (each: Told) => keysOf(work, [each]).some((key) => without.includes(key));
     for (const each of all) if (isLeftOut(each) && !known.has(each.parks.id)) aside.add(each);
   }
-  if (!hasOtherTypes && aside.size === 0) return true;
-  const state = { ...taken.lanes[lane], claim: { ...claim, ...leavingOut(work, [...without, ...follows]) } };
+  const passed = mayPass && [...new Set([...(mayPass.without ?? []), ...namesOf(work, all)])];
+  const isPassed = passed !== undefined && passed.length > (mayPass!.without ?? []).length;
+  if (!hasOtherTypes && aside.size === 0 && !isPassed) return true;
+  const probe = isPassed && { probe: { ...mayPass!, without: passed } };
+  const state = { ...taken.lanes[lane], claim: { ...claim, ...leavingOut(work, [...without, ...follows]), ...probe } };
   const changes = parkAll(
     work,
     all.filter((each) => aside.has(each)),

@@ -206,4 +206,27 @@ describe('an endpoint that asks for both ways, or for one of them, of some chang
       stage.events.filter(({ type }) => type !== 'send.finished').map((event) => changesIn(event).join()),
     ).to.deep.equal(['1 sent', '0 delivered,1 sent,0 read']);
   });
+
+  it('is told the same in order where it asks for nothing alone any more', async () => {
+    const run = await create({ types: [...TOGETHER, ...ALONE], gatherSeconds: 1 });
+    const tag = await accept(PEOPLE.slice(0, 2));
+    await record(tag, 'acked', 0, 1);
+    await run();
+    await wait(run, 10);
+    stage.events.length = 0;
+    stage.refuses = ({ type }) => type === 'messages.updated';
+    const events = [
+      { recipient: 0, part: 0, event: 'delivered' },
+      { recipient: 1, part: 0, event: 'acked' },
+      { recipient: 0, part: 0, event: 'read' },
+    ] as const;
+    await recordResults(space.store, ownership, { tag, nowMs: Date.now() + stage.aheadMs, events });
+    await run();
+    expect(stage.events.flatMap(changesIn)).to.deep.equal(['1 sent']);
+    await ask(run, TOGETHER);
+    stage.refuses = () => false;
+    await wait(run, 600);
+    const changes = stage.events.filter(({ type }) => type !== 'send.finished').flatMap(changesIn);
+    expect(changes.filter((change) => change.startsWith('0'))).to.deep.equal(['0 delivered', '0 read']);
+  });
 });

@@ -28,7 +28,7 @@ describe('an endpoint that asks for other types while a request of the middle of
   };
   const step = (
     tag: Awaited<ReturnType<typeof accept>>,
-    ...changes: [recipient: number, event: 'acked' | 'delivered'][]
+    ...changes: [recipient: number, event: 'acked' | 'delivered' | 'read'][]
   ) =>
     recordResults(space.store, ownership, {
       ...{ tag, nowMs: Date.now() + stage.aheadMs },
@@ -74,5 +74,34 @@ describe('an endpoint that asks for other types while a request of the middle of
     stage.refuses = () => false;
     await wait(run, 600);
     expect(told().sort()).to.deep.equal(['0 delivered', '0 sent', '1 sent']);
+  });
+
+  it('is told what the claim tells more of before what was tried in its place', async () => {
+    const run = await create({ types: [SENT] });
+    const tags = [];
+    for (const person of PEOPLE) tags.push(await accept([person]));
+    const [first, stuck, other] = tags as [(typeof tags)[0], (typeof tags)[0], (typeof tags)[0]];
+    const ofWhom = (event: GatewayEvent) => PEOPLE.indexOf(String(event.data.to));
+    await step(first, [0, 'acked']);
+    await run();
+    await step(first, [0, 'delivered']);
+    await step(stuck, [0, 'acked']);
+    stage.refuses = (event) => ofWhom(event) === 1;
+    await run();
+    await step(first, [0, 'read']);
+    await step(other, [0, 'acked']);
+    let isChanged = false;
+    stage.take = async (event) => {
+      if (isChanged || ofWhom(event) !== 2) return;
+      isChanged = true;
+      await ask(run, [SENT, DELIVERED, 'message.read']);
+      run.end();
+    };
+    await wait(run, 60);
+    expect(isChanged).to.equal(true);
+    stage.refuses = () => false;
+    await wait(run, 4_000);
+    const ofFirst = stage.events.filter((event) => ofWhom(event) === 0).map(({ type }) => type);
+    expect([...new Set(ofFirst)]).to.deep.equal([SENT, DELIVERED, 'message.read']);
   });
 });

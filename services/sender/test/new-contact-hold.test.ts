@@ -1,5 +1,6 @@
 import { FencedError } from '@gateway/runtime/errors';
 import { readRefusedContacts, recordRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { forgetPerson } from '@gateway/store/workspace/people';
 import { eventually } from '@gateway/testkit/eventually';
 import { giveDeviceBack } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
@@ -266,6 +267,20 @@ describe('the hold of messages to new contacts', () => {
     hold.distrustRedis();
     await eventually(async () => (await stored()) === undefined);
     expect(await readRefusedContacts(store, ADDRESS)).to.deep.equal([]);
+    hold.stop();
+  });
+
+  it('is recorded again without those who were forgotten', async () => {
+    stage.said = { kind: 'new_chat_cap' };
+    const hold = attached();
+    await hold.load();
+    await hold.wasRefused('491511230001', 463);
+    hold.forget('491511230001');
+    await forgetPerson(stage.space.store, ADDRESS, '491511230001');
+    hold.distrustRedis();
+    // By the same connection, behind what is recorded.
+    await stored();
+    expect(await readRefusedContacts(stage.space.store, ADDRESS)).to.deep.equal([]);
     hold.stop();
   });
 

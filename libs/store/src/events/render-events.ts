@@ -174,8 +174,9 @@ async function* eachOfChanges(
     }
     if (told.length === 0) continue;
     // Who asks for both ways is told the late ones together, all at once: in the order in which they came, as one recipient may have several.
-    const isAllAtOnce = !areTogetherOnly && told.some(({ shape }) => shape.isTogether);
-    if (taken > before && !isAllAtOnce) told.sort((one, other) => one.end - other.end);
+    const isAllAtOnce = told.some(({ shape }) => shape.isTogether && (!areTogetherOnly || shape.isLate));
+    if (isAllAtOnce && areTogetherOnly) for (const each of told) each.end = end;
+    else if (taken > before && !isAllAtOnce) told.sort((one, other) => one.end - other.end);
     const rows = await sends.describe(address, send, { changes: told.map(({ change }) => change), atMs: entry.atMs });
     const together: ChangeData[] = [];
     const rowEnds: number[] = [];

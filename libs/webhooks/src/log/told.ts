@@ -80,7 +80,8 @@ export function whoIn(told: LogTold): string {
 
 function whatIn({ event: { id, type, data }, row, parks }: LogTold): string {
   const { messageId, index, webhookId } = (row ?? data) as Record<string, unknown>;
-  if (type === GAP) return gapAt(parks.entry);
+  // Those that were joined are another one than the first of them, which may have been told alone.
+  if (type === GAP) return /_\d+_gap$/.test(id) ? id : gapAt(parks.entry);
   // Not by the id that the phone chose, which may be the name of anything else here.
   if (type === 'message.received') return id;
   if (index !== undefined) return `${messageId}/${index}`;

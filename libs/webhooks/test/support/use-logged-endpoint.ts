@@ -144,22 +144,30 @@ export function useLoggedEndpoint() {
           countLostContent: () => void stage.lostContents++,
         },
         policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
-        ...{ random: () => 0.5, signal: new AbortController().signal, posted: new PostedRanges() },
+        ...{ random: () => 0.5, posted: new PostedRanges() },
         longWays: new LongWays(),
         ...{ connections, known: {}, memory: new ByteBudget(stage.roomBytes) },
         untilNews: () => sleep(LOOK_AGAIN_MS),
       };
+      let ending = new AbortController();
       const memory: FeedMemory = { passed: new Map(), reads: new Map(), due: new Map() };
       const onGap = () => void stage.gaps.push('log_gone');
       const makeFeed = () => logFeed(space.store, 'main', { clock, onGap, memory });
       const tellAs = async (processId: string): Promise<string> => {
         await relay();
         for (;;) {
-          const outcome = await deliver({ ...deps, owner: ownerOf(processId), feed: makeFeed() }, 'main', made.id);
+          const process = { owner: ownerOf(processId), signal: ending.signal, feed: makeFeed() };
+          const outcome = await deliver({ ...deps, ...process }, 'main', made.id);
           if (outcome !== 'more') return outcome;
         }
       };
-      return Object.assign(() => tellAs('process-1'), { id: made.id, memory, as: tellAs });
+      /** The process ends: nothing is decided of what is under way. The next one goes on. */
+      const end = () => {
+        const ended = ending;
+        ending = new AbortController();
+        ended.abort();
+      };
+      return Object.assign(() => tellAs('process-1'), { id: made.id, memory, as: tellAs, end });
     },
     /** Changes of sends that were taken, by request. */
     rows: () =>

@@ -1,4 +1,5 @@
 import { sendStatus } from '@gateway/contracts/sends/statuses';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { cancelSend } from '@gateway/store/sends/change-send';
@@ -41,7 +42,8 @@ export const cancelMessage: Endpoint<Nothing, Nothing> = {
     const { address, send } = await findMessage(store, request);
     const outcome = await cancelSend(store, address, send.messageId);
     await ringDoorbell(store, { topic: 'sends', ...address });
-    await releaseBlobs(store, address);
+    // The steward does it later.
+    await releaseBlobs(store, address).catch(unlessRedisIsAway);
     logger.info('send cancelled', {
       device: address.device,
       messageId: send.messageId,

@@ -189,7 +189,9 @@ export class Steward {
     for (const entry of due) {
       if (this.stopped) return;
       const serve = () => this.serve(entry).catch((thrown: unknown) => this.putOff(entry, toError(thrown)));
-      await this.inTurn(`entry of ${shard}`, serve);
+      // These wait for replicas, and nothing else waits for them.
+      if (entry.tag === undefined) void this.begin(`files of ${entry.name}`, serve);
+      else await this.inTurn(`entry of ${shard}`, serve);
     }
   }
 

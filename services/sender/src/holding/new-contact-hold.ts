@@ -314,6 +314,13 @@ export class NewContactHold {
     return [...this.standings].filter(([, standing]) => standing === 'refused').map(([number]) => number);
   }
 
+  /** This person is forgotten: their number is not written down again. */
+  forget(number: string): void {
+    const name = canonicalPhoneNumber(number);
+    this.standings.delete(name);
+    this.tried.delete(name);
+  }
+
   private async record(refused: readonly string[]): Promise<void> {
     const { store, ownership } = this.deps;
     await recordRestriction(store, ownership, restrictionOf(this.state), refused);

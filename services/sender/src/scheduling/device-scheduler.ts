@@ -145,6 +145,7 @@ export class DeviceScheduler {
   /** Nothing more waits for a person who was forgotten: a lookup would make a session with them again. */
   dropPerson(number: string): void {
     const numbers = new Set(spellingsOf(number));
+    this.hold.forget(number);
     for (const send of this.sends.inTurn()) send.dropPerson(numbers);
     this.settle();
   }
