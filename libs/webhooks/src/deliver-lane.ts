@@ -53,8 +53,8 @@ import {
 const IN_TURN = 5;
 /** Too many requests, and unavailable. */
 const BUSY = [429, 503];
-/** Of those that were under way when an endpoint began to fail so many count as off its clock: it is tried in other ways all the same. */
-const MOST_BESIDE = 6;
+/** Of those that were under way when an endpoint began to fail so many count as off its clock: with them it has had all that it gets. */
+const MOST_BESIDE = 7;
 
 /** A lane posts what comes next in the log, until it is taken; what fails often is put aside. */
 export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutcome> {
