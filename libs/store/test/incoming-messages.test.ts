@@ -76,10 +76,12 @@ describe('what people write to a device', () => {
 
   describe('is kept', () => {
     const keys = standIn(() => deviceKeys(space.store.space, address));
+    // Each in a millisecond of its own: the order of those of one is that of their ids.
+    let lastMs = Date.now();
     const write = (platformId: string, text = 'hello', mostBytes?: number) =>
       recordReceived(space.store, ownership, {
         message: { platformId, jid: '1@lid', text },
-        nowMs: Date.now(),
+        nowMs: ++lastMs,
         ...(mostBytes !== undefined && { mostBytes }),
       });
     const kept = async () => (await space.clients.commands.zrange(keys.receivedTimes, '0', '-1')).join();

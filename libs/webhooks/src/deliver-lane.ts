@@ -34,7 +34,6 @@ import {
   isStuck,
   mayDoubt,
   type Next,
-  offClockOf,
   passRefused,
   passStuck,
 } from './stuck-claims.js';
@@ -53,8 +52,6 @@ import {
 const IN_TURN = 5;
 /** Too many requests, and unavailable. */
 const BUSY = [429, 503];
-/** Of those that were under way when an endpoint began to fail so many count as off its clock: with them it has had all that it gets. */
-const MOST_BESIDE = 7;
 
 /** A lane posts what comes next in the log, until it is taken; what fails often is put aside. */
 export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutcome> {
@@ -241,8 +238,8 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
     ...given,
     ...leavingOut(work, without),
     ...(isProbe && { early: EARLY_SPENT }),
-    offClock:
-      (given.offClock ?? 0) + (work.isEarly ? 1 : Math.min(beside, Math.max(MOST_BESIDE - offClockOf(work.taken), 0))),
+    // With seven that were under way when its endpoint began to fail there is nothing early any more.
+    offClock: (given.offClock ?? 0) + (work.isEarly ? 1 : beside),
     failedAs: work.taken.revision,
   };
   const { notBeforeMs: _, sinceTurn: _sinceTurn, ...rest } = claim;

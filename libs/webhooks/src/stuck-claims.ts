@@ -66,7 +66,7 @@ export const mayProbeEarly = ({ claim }: LaneState, nowMs: number): boolean =>
   !claim.probe &&
   isOver(claim.notBeforeMs, nowMs);
 
-export const offClockOf = ({ lanes }: TakenWebhook): number =>
+const offClockOf = ({ lanes }: TakenWebhook): number =>
   Object.values(lanes).reduce((total, { claim }) => total + (claim?.offClock ?? 0), 0);
 
 export const mayPostOffClock = (taken: TakenWebhook): boolean => offClockOf(taken) < MOST_OFF_CLOCK;

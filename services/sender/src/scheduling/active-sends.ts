@@ -319,9 +319,8 @@ export class ActiveSends extends PlacedSends {
     this.loading[priority].set(messageId, work);
     let loaded: SendProgress | undefined;
     try {
-      const send = await this.deps.load(messageId, {
-        ...{ rest: back?.rest, isUrgent: priority === 'otp', isOver: () => this.stopped },
-      });
+      const options = { rest: back?.rest, isUrgent: priority === 'otp', isOver: () => this.stopped };
+      const send = await this.deps.load(messageId, options);
       if (!send || this.stopped) return;
       if (send === 'later') return this.loadAgain(work);
       if (back?.first) send.putFirst(back.first);
