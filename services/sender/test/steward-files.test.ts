@@ -41,8 +41,8 @@ describe('files that wait for replicas', () => {
     keeper.start();
     await beatHeart(space.store, { self: { id: OWNER, held: 0, capacity: 10 }, ttlMs: 60_000 });
     const producer = { addSend: async () => {}, close: async () => {} };
-    // A turn of those that take turns is longer than this test.
-    const steward = new Steward({ store, keeper, producer, clock: systemClock, logger, tickMs: 5, turnMs: 600_000 });
+    // A turn is longer than is waited for.
+    const steward = new Steward({ store, keeper, producer, clock: systemClock, logger, tickMs: 5, turnMs: 20_000 });
     try {
       await eventually(() => asked > 0, SOON);
       await eventually(async () => (await readSend(space.store, address, messageId))?.state === 'closed', SOON);
