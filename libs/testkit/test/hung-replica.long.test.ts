@@ -2,6 +2,7 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { confirmByReplicas } from '@gateway/runtime/redis/confirm-writes';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
 import { eventually } from '@gateway/testkit/eventually';
+import { startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { askServer } from '@gateway/testkit/redis-servers/ask-server';
 import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { type RedisSentinels, startRedisSentinels } from '@gateway/testkit/redis-servers/redis-sentinels';
@@ -26,23 +27,43 @@ describe('a promise while the replica hangs that operators put in place of the m
   });
 
   it('is not given by a process whose connections to the Sentinel were cut as that began', async () => {
-    await keepsPromises(async (listener) => {
-      const { url } = servers.sentinels[0]!;
-      const listed = String(await askServer(url, 'CLIENT', 'LIST', 'TYPE', 'pubsub'));
-      const others = [...listed.matchAll(/^id=(\d+)/gm)].filter(([, id]) => Number(id) !== listener);
-      const orders = new Redis(url);
-      const commands = others.map(([, id]) => ['client', 'kill', 'id', id!]);
-      // All at once: none of them is there again by the order.
-      const replies = await orders.pipeline([...commands, ['sentinel', 'failover', 'gateway']]).exec();
-      orders.disconnect();
-      expect(replies).to.deep.equal([...others.map(() => [null, 1]), [null, 'OK']]);
-      expect(others).to.have.length.greaterThan(0);
-    });
+    await keepsPromises(cutAndFailOver);
   });
 
+  it('is not given by one that is back at the only Sentinel later than with what it promises', async () => {
+    await servers.stop();
+    servers = await startRedisSentinels({ sentinels: 1 });
+    const { url } = servers.sentinels[0]!;
+    const proxy = await startRedisProxy(url);
+    try {
+      await keepsPromises(
+        (listener) => {
+          proxy.setDelay(500);
+          return cutAndFailOver(listener);
+        },
+        servers.url.replace(new URL(url).host, new URL(proxy.url).host),
+      );
+    } finally {
+      proxy.close();
+    }
+  });
+
+  async function cutAndFailOver(listener: number): Promise<void> {
+    const { url } = servers.sentinels[0]!;
+    const listed = String(await askServer(url, 'CLIENT', 'LIST', 'TYPE', 'pubsub'));
+    const others = [...listed.matchAll(/^id=(\d+)/gm)].filter(([, id]) => Number(id) !== listener);
+    const orders = new Redis(url);
+    const commands = others.map(([, id]) => ['client', 'kill', 'id', id!]);
+    // All at once: none of them is there again by the order.
+    const replies = await orders.pipeline([...commands, ['sentinel', 'failover', 'gateway']]).exec();
+    orders.disconnect();
+    expect(replies).to.deep.equal([...others.map(() => [null, 1]), [null, 'OK']]);
+    expect(others).to.have.length.greaterThan(0);
+  }
+
   /** @param failOver orders it, of the first Sentinel; `listener` is the id of the connection by which it is seen there. */
-  async function keepsPromises(failOver: (listener: number) => Promise<void>): Promise<void> {
-    const clients = createRedisClients({ url: servers.url, logger, purposes: ['commands', 'failFast', 'confirms'] });
+  async function keepsPromises(failOver: (listener: number) => Promise<void>, url = servers.url): Promise<void> {
+    const clients = createRedisClients({ url, logger, purposes: ['commands', 'failFast', 'confirms'] });
     const { confirm, stop } = confirmByReplicas(clients.confirms, 1);
     const promise = async (key: string) => {
       await clients.failFast.set(`gw:{#0}:${key}`, VALUE);

@@ -3,7 +3,7 @@ import { sleep, systemClock } from '../clock.js';
 import { GatewayError, toError } from '../errors.js';
 import { isCluster, masterNodes, masterOfKey, refreshMasters } from './redis-nodes.js';
 import { isBeingReplaced } from './sentinels/is-being-replaced.js';
-import { electionHeardAtMs } from './sentinels/sentinel-connector.js';
+import { electionHeardAtMs, unheardSinceMs } from './sentinels/sentinel-connector.js';
 import { type Connections, readHistoryId, readServerId, serverOf } from './server-of.js';
 
 /**
@@ -176,7 +176,9 @@ export function confirmByReplicas(
       watch.doubt();
     }
     silentLooks.delete(node);
-    return watch.hasLost(present, electionHeardAtMs(node));
+    // Before the wait below: what it may have missed is heard by then, too late for this answer.
+    const mayMiss = isRecent(unheardSinceMs(node));
+    return (await watch.hasLost(present, electionHeardAtMs(node))) || mayMiss;
   }
 
   async function askAbout(writer: Redis, key: string, since?: Connections): Promise<void> {
@@ -259,9 +261,11 @@ class ReplicaWatch {
   }
 
   private isDoubtful(): boolean {
-    return systemClock.monotonicMs() - this.leftAtMs < LEFT_MS;
+    return isRecent(this.leftAtMs);
   }
 }
+
+const isRecent = (sinceMs: number) => systemClock.monotonicMs() - sinceMs < LEFT_MS;
 
 /** Of the answer to `INFO replication`: replicas by address, those that follow, and say so. */
 function readReplication(info: string): { id: string; present: string[] } {

@@ -70,6 +70,8 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
   private readonly listeners = new Map<RedisNode, Redis>();
   /** Those of them whose connections were lost: the first is away for longest. */
   private readonly lost = new Set<RedisNode>();
+  /** Those whose orders it may miss, as it only just listens to them, or is about to: since when. */
+  private readonly unheardSinceMs = new Map<RedisNode, number>();
   /** How often it was told of another master. */
   private told = 0;
 
@@ -136,7 +138,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
   }
 
   private listenTo(sentinel: RedisNode): void {
-    const { listeners, lost } = this;
+    const { listeners, lost, unheardSinceMs } = this;
     const listener = this.connectTo(sentinel, { retryStrategy: this.options.sentinelReconnectStrategy });
     const learn = async () => {
       this.compare(await this.ask(sentinel));
@@ -149,22 +151,42 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       await listener.subscribe(ELECTING, ...OTHERS_CHANGED).catch(() => {});
       // Whenever the connection is there again: what it told before is missed.
       await learn();
+      if (!lost.has(sentinel)) unheardSinceMs.delete(sentinel);
     };
     listeners.set(sentinel, listener);
+    // One that has just given no answer may be away for long.
+    if (!this.silentSinceMs.has(sentinel)) unheardSinceMs.set(sentinel, systemClock.monotonicMs());
     listener.on('message', (channel, text) => {
       if (channel === SWITCHED) this.hear(text);
       else if (channel === ELECTING) this.hearElection(text);
       else void learn().catch(() => {});
     });
-    listener.on('close', () => listeners.get(sentinel) === listener && lost.add(sentinel));
-    listener.on('ready', () => void listen().catch(() => {}));
+    let wasThere = false;
+    listener.on('close', () => {
+      if (listeners.get(sentinel) !== listener) return;
+      lost.add(sentinel);
+      // One that cannot be reached again has gone, or is away for long.
+      if (wasThere) unheardSinceMs.set(sentinel, systemClock.monotonicMs());
+      else unheardSinceMs.delete(sentinel);
+      wasThere = false;
+    });
+    listener.on('ready', () => {
+      wasThere = true;
+      void listen().catch(() => {});
+    });
   }
 
   private leaveAlone(sentinel: RedisNode): void {
     const listener = this.listeners.get(sentinel);
     this.listeners.delete(sentinel);
     this.lost.delete(sentinel);
+    this.unheardSinceMs.delete(sentinel);
     listener?.disconnect();
+  }
+
+  /** Since when a Sentinel that is about to be listened to may have ordered a failover, the last of them; -Infinity without one. */
+  unheardSince(): number {
+    return Math.max(...this.unheardSinceMs.values());
   }
 
   private compare(named: SentinelAnswer): void {
@@ -303,6 +325,11 @@ export async function isNamedByMostSentinels(client: Redis): Promise<boolean> {
 /** When it last heard that a replica is put in the place of its master, by the monotonic clock; never without Sentinels. */
 export function electionHeardAtMs(client: Redis): number {
   return connectorOf(client)?.seen?.electionAtMs ?? Number.NEGATIVE_INFINITY;
+}
+
+/** Since when it may have missed that, as a connection to a Sentinel is only just made or made anew, by the same clock; else never. */
+export function unheardSinceMs(client: Redis): number {
+  return connectorOf(client)?.unheardSince?.() ?? Number.NEGATIVE_INFINITY;
 }
 
 /** Of a client that has ended, which ioredis leaves listening. */
