@@ -1,4 +1,4 @@
-import { type Breaker, type BreakerOutcome, isOver, nextBreaker } from '@gateway/contracts/webhooks/breaker';
+import { type Breaker, type BreakerOutcome, isOver, nextBreaker, warned } from '@gateway/contracts/webhooks/breaker';
 import { expect } from 'chai';
 
 const MINUTE_MS = 60_000;
@@ -52,6 +52,19 @@ describe('the retry clock of a webhook', () => {
       tell: 'recovered',
     });
     expect(fail(outcomes[0]!.breaker, 1, { status: 200 })).to.deep.equal({ status: 'active', breaker: {} });
+  });
+
+  it('tells of it while its next request is due later, each time once', () => {
+    const { breaker } = fail({}, HOUR_MS);
+    expect(warned(breaker, HOUR_MS + 15 * MINUTE_MS - 1)).to.equal(undefined);
+    const first = warned(breaker, HOUR_MS + 15 * MINUTE_MS);
+    expect(first).to.deep.equal({ ...breaker, told: 1 });
+    expect(warned(first!, 25 * HOUR_MS - 1)).to.equal(undefined);
+    const second = warned(first!, 25 * HOUR_MS);
+    expect(second).to.deep.equal({ ...breaker, told: 2 });
+    expect(warned(second!, 99 * HOUR_MS)).to.equal(undefined);
+    expect(fail(second!, 26 * HOUR_MS).tell, 'what was told is not told with the next failure').to.equal(undefined);
+    expect(warned({}, HOUR_MS)).to.equal(undefined);
   });
 
   it('does not give up on what was not tried while the gateway was down', () => {

@@ -1,9 +1,10 @@
 import type { Workspace } from '@gateway/contracts/ids';
-import { isOver } from '@gateway/contracts/webhooks/breaker';
+import { isOver, warned } from '@gateway/contracts/webhooks/breaker';
 import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { sleep } from '@gateway/runtime/clock';
-import { type TakenWebhook, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import { type TakenWebhook, takeWebhook, warnOfWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { LANES, type Lane, type TellLane } from '@gateway/store/webhooks/delivering/lanes';
+import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { deliverLane } from './deliver-lane.js';
 import { deliverParked } from './deliver-parked.js';
@@ -27,6 +28,7 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   if (typeof taken === 'string') return taken;
   const nowMs = deps.clock.nowMs();
   const isEarly = !isOver(taken.breaker.nextAttemptMs, nowMs);
+  if (isEarly && !(await warnIfDue(deps, taken, nowMs))) return 'waiting';
   const passing = lanesToPass(taken, nowMs);
   const isEarlyDue = passing.length > 0 || TELL_LANES.some((lane) => mayProbeEarly(taken.lanes[lane], nowMs));
   const mayTryEarly = isEarlyDue && mayPostOffClock(taken);
@@ -61,6 +63,14 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   deps.known.onlyGathers =
     found === 'later' && !others.includes('later') && LANES.every((lane) => !taken.lanes[lane].claim);
   return found === 'later' ? 'waiting' : (found ?? 'quiet');
+}
+
+/** Others are told of an endpoint that has failed for long when it has, and not with its next request. `false`: it is not as it was taken. */
+async function warnIfDue({ store }: DeliverDeps, taken: TakenWebhook, nowMs: number): Promise<boolean> {
+  const breaker = warned(taken.breaker, nowMs);
+  if (!breaker) return true;
+  const [last] = await listAttempts(store, taken.workspace, taken.id, 1);
+  return warnOfWebhook(store, taken, { breaker, last, nowMs });
 }
 
 /** It is read, and its secrets opened, once for each revision, and where the clock was set back. */

@@ -3,7 +3,7 @@ import { eventSchema } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readLog } from '@gateway/store/events/read-log';
-import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import { claimDelivery, takeWebhook, warnOfWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { changeWebhook, pauseWebhook, readWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
@@ -193,6 +193,61 @@ describe('deliveries to a webhook', () => {
     expect((await attemptAfter(HOUR_MS, 200)).at(-1)).to.equal('webhook.recovered 200');
     await endpoint.write(1);
     expect(await attemptAfter(HOUR_MS, 200)).to.have.length(3);
+  });
+
+  it('that fail are told at that time, though their next request is due later, and once', async () => {
+    const { store } = endpoint.space;
+    const run: RunScript = async (name, keys, args) => {
+      await store.run(name, keys, args);
+      return store.run(name, keys, args);
+    };
+    endpoint.answer = (_request, res) => void res.writeHead(429, { 'retry-after': '3600' }).end();
+    await endpoint.write(0);
+    const beginMs = endpoint.nowMs;
+    const lookAt = async (ms: number) => {
+      endpoint.nowMs = beginMs + ms;
+      expect(await endpoint.deliver({ store: { ...store, run } })).to.equal('waiting');
+      return told();
+    };
+    expect(await lookAt(0)).to.deep.equal([]);
+    const { length } = endpoint.received;
+    expect(await lookAt(HOUR_MS / 4 - 1)).to.deep.equal([]);
+    expect(await lookAt(HOUR_MS / 4)).to.deep.equal(['webhook.failing 429']);
+    expect(await lookAt(HOUR_MS / 2)).to.have.length(1);
+    expect(endpoint.received).to.have.length(length);
+    for (let hour = 1; hour < 24; hour++) expect(await lookAt(hour * HOUR_MS + 1)).to.have.length(1);
+    const warnings = ['webhook.failing 429', 'webhook.failing 429'];
+    expect(await lookAt(24 * HOUR_MS)).to.deep.equal(warnings);
+    await pauseWebhook(store, 'main', endpoint.id);
+    await resumeWebhook(store, 'main', endpoint.id);
+    endpoint.answer = () => 200;
+    endpoint.nowMs += HOUR_MS;
+    await endpoint.deliverAll();
+    expect(await told()).to.deep.equal([...warnings, 'webhook.recovered 200']);
+  });
+
+  it('are told as failing by the process that delivers alone, and as the endpoint is', async () => {
+    const { store } = endpoint.space;
+    await endpoint.write(0);
+    endpoint.answer = () => 503;
+    await endpoint.deliver();
+    const take = async (processId: string) => {
+      const taken = await takeWebhook(store, { workspace: 'main', id: endpoint.id }, ownerOf(processId));
+      if (typeof taken === 'string') throw new Error(taken);
+      const nowMs = endpoint.nowMs + HOUR_MS;
+      return (told = 1) => warnOfWebhook(store, taken, { breaker: { ...taken.breaker, told }, last: undefined, nowMs });
+    };
+    await endpoint.endSession();
+    const first = await take('process-1');
+    await endpoint.endSession();
+    const [second, stale] = [await take('process-2'), await take('process-2')];
+    expect([await first(), await second(), await stale(2)]).to.deep.equal([false, true, false]);
+    const [third, changed] = [await take('process-2'), await take('process-2')];
+    await pauseWebhook(store, 'main', endpoint.id);
+    expect(await third(2)).to.equal(false);
+    await resumeWebhook(store, 'main', endpoint.id);
+    expect(await changed(2)).to.equal(false);
+    expect(await told()).to.deep.equal(['webhook.failing null']);
   });
 
   const attemptAfter = async (ms: number, status: number) => {

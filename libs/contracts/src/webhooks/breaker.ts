@@ -55,7 +55,7 @@ export function nextBreaker(
   if (attempt.status === GONE || (wasWarned && failedMs >= DISABLED_AFTER_MS)) {
     return { status: 'disabled', breaker: {}, tell: 'disabled' };
   }
-  const due = TOLD_AFTER_MS.filter((afterMs) => failedMs >= afterMs).length;
+  const due = warningsDue(failedMs);
   // Another request may have been asked for more time meanwhile.
   const formerMs = isOver(before.askedUntilMs, nowMs) ? 0 : before.askedUntilMs!;
   const askedUntilMs = Math.max(retryAfterMs > 0 ? nowMs + longestAsked(retryAfterMs) : 0, formerMs);
@@ -66,6 +66,15 @@ export function nextBreaker(
   };
   return { status: 'failing', breaker, ...(due > told && { tell: 'failing' }) };
 }
+
+/** As it is from now on where others are to be told that it has failed for long, though no request is due; `undefined`: they are not. */
+export function warned(breaker: Breaker, nowMs: number): Breaker | undefined {
+  const { sinceMs = nowMs, told = 0 } = breaker;
+  const due = warningsDue(nowMs - sinceMs);
+  return due > told ? { ...breaker, told: due } : undefined;
+}
+
+const warningsDue = (failedMs: number) => TOLD_AFTER_MS.filter((afterMs) => failedMs >= afterMs).length;
 
 /** From then on a wait would be longer than any: its end was written down before a clock was set back. */
 export const waitsUntilMs = (nowMs: number): number => nowMs + LONGEST_WAIT_MS + CLOCKS_DIFFER_MS;

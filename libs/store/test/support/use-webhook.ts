@@ -1,7 +1,12 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
-import { claimDelivery, settleDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import {
+  claimDelivery,
+  settleDelivery,
+  takeWebhook,
+  warnOfWebhook,
+} from '@gateway/store/webhooks/delivering/deliveries';
 import { endLongWaits, readDue, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
@@ -56,6 +61,11 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   const ended = { lane: 'replay', state: undefined, nowMs: 3 } as const;
   expect(await claimDelivery(store, taken, { ...ended, state: { cursor: '1-0' } })).to.equal(true);
   expect(await claimDelivery(store, taken, ended)).to.equal(true);
+  const failing = { status: 'failing', breaker: { failures: 1, sinceMs: 1 } } as const;
+  const failed = { ...settled, changes: [], state: { cursor: '3-0' } };
+  expect(await settleDelivery(store, taken, failed, { attempt, outcome: failing })).to.equal(true);
+  const breaker = { ...failing.breaker, told: 1 };
+  expect(await warnOfWebhook(store, taken, { breaker, last: attempt, nowMs: 3 })).to.equal(true);
   expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
   expect(await deleteWebhook(store, 'main', made.id)).to.equal(true);
 }

@@ -112,6 +112,7 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     PLACE_LISTS: contract.outbox.place.lists,
     PLACE_OF_SEND: contract.outbox.place.ofSend,
     EVENTS_KEPT_MS: contract.outbox.keptMs,
+    TOLD_FAILING: contract.webhookTold.indexOf('failing'),
     TOLD_RECOVERED: contract.webhookTold.indexOf('recovered'),
     BY_REPLY: contract.optOutSources.indexOf('reply'),
     MOST_OPT_OUT_SOURCES: contract.mostOptOutSources,

@@ -26,6 +26,16 @@ const WRITES = {
 };
 const CHANGES = { '...changes': mixed };
 const REPLY = oneOf('done', 'fenced', 'idle');
+const warnStep = defineScript({
+  name: 'warn-of-webhook',
+  whenFull: 'runs',
+  keys: ['webhook', 'log'],
+  args: {
+    ...{ processId: text, before: text, after: text },
+    ...{ atMs: number, id: text, sinceMs: number, httpStatus: number },
+  },
+  reply: REPLY,
+});
 const takeStep = defineScript({
   name: 'take-webhook',
   whenFull: 'runs',
@@ -163,6 +173,26 @@ export async function settleDelivery(
   note(taken, write);
   if (outcome) taken.breaker = outcome.breaker;
   return true;
+}
+
+/**
+ * Tells others in the log that an endpoint has failed for long, before its next request. @param breaker as it is from now on.
+ * `false`: this process delivers to it no more, or has it as it was before a change. Safe to repeat.
+ */
+export async function warnOfWebhook(
+  store: Store,
+  taken: TakenWebhook,
+  { breaker, last, nowMs }: { breaker: Breaker; last: WebhookAttempt | undefined; nowMs: number },
+): Promise<boolean> {
+  const { workspace, id, processId } = taken;
+  const keys = workspaceKeys(store.space, workspace);
+  const outcome = await warnStep(store, {
+    ...{ webhook: keys.webhook(id), log: keys.eventLog, processId, id, atMs: nowMs },
+    ...{ before: JSON.stringify(taken.breaker), after: JSON.stringify(breaker) },
+    ...{ sinceMs: breaker.sinceMs ?? nowMs, httpStatus: last?.status ?? 0 },
+  });
+  if (outcome === 'done') taken.breaker = breaker;
+  return outcome === 'done';
 }
 
 function argumentsOf(store: Store, { workspace, id, processId, revision, stored }: TakenWebhook, write: LaneWrite) {
