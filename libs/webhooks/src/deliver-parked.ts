@@ -19,6 +19,7 @@ import {
 import type { Told } from './feed.js';
 import { isTogether, pickFar } from './lane-work.js';
 import { requestBytes } from './log/held-texts.js';
+import { nameOf } from './log/told.js';
 import { wholeOf, withLead } from './parked-wholes.js';
 import {
   type Answered,
@@ -142,7 +143,7 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
     webhook,
     chosen.map(({ event }) => event),
   );
-  const told = read.filter((each) => typeof each === 'object');
+  const told = onceEach(read.filter((each) => typeof each === 'object'));
   if (told.length > 1 && !isTogether(told)) return claimFirst(work, { chosen, told, parked });
   const gone = read.filter((each) => each === 'gone').length;
   const done: ParkedChange[] = posted.map(([key, count]) => ({ what: 'drop', key, count }));
@@ -187,6 +188,11 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   const clocks = wholes.map(([key, whole]) => [key, { failures: silences - 1, whole }] as const);
   return settle(work, answered, { state, changes: waitAgain(work, answered, clocks, told) });
 }
+
+/** What was replayed twice may be put aside twice. */
+const onceEach = (told: readonly Told[]): Told[] => [
+  ...new Map(told.map((each) => [nameOf(each.parks), each])).values(),
+];
 
 interface Chosen {
   key: string;

@@ -272,6 +272,40 @@ describe('events that are told to a webhook once more, by their ids', () => {
     });
   }
 
+  it('come together once each, also where they were asked for, and put aside, twice', async () => {
+    const tell = await logged.create({ types: ['messages.updated'] });
+    const tag = await logged.accept(people(2));
+    for (const event of ['acked', 'delivered'] as const) {
+      await logged.record(tag, event, 0, 2);
+      await tell();
+    }
+    const rows = logged.rows();
+    const [first, second] = stage.events.map(({ id }) => id);
+    const countParked = async () =>
+      Number(await space.store.redis.hget(workspaceKeys(space.store.space, 'main').webhook(tell.id), 'parkedEvents'));
+    let others = 100;
+    const replayUntil = async (id: string, parked: number) => {
+      await replay(tell.id, [id]);
+      for (let turn = 0; turn < 30 && (await countParked()) < parked; turn++) {
+        await logged.record(await logged.accept(people(1, others++)), 'acked', 0, 1);
+        await tell();
+        stage.aheadMs += 5_000;
+      }
+      expect(await countParked()).to.equal(parked);
+    };
+    // What comes behind this one of the same people is put aside with it, and told when it has been.
+    stage.refuses = ({ id }) => id === first && 0;
+    await replayUntil(first!, 2);
+    await replayUntil(second!, 4);
+    await replayUntil(second!, 6);
+    stage.refuses = () => false;
+    stage.aheadMs += 30 * SOME_MS;
+    stage.events.length = 0;
+    await tell();
+    expect(logged.rows()).to.deep.equal(rows);
+    expect(await countParked()).to.equal(0);
+  });
+
   it('are none that the endpoint does not ask for, that did not happen, or are no events', async () => {
     const tell = await logged.create({ types: ['message.sent'], devices: [address.device] });
     const other = await logged.useDevice('b');
