@@ -1,6 +1,7 @@
 import { EVENT_LOG } from '@gateway/contracts/events/entry';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
+import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { listParked, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { expect } from 'chai';
@@ -60,6 +61,22 @@ describe('what is put aside of one recipient', () => {
     await rest(20);
     expect(endpoint.told.filter((number) => number % RECIPIENTS === 3)).to.deep.equal([3, ...ofOne.slice(21)]);
     expect(await parkedIds('k3')).to.equal(undefined);
+  });
+
+  it('is less than what is put aside of opt-outs, which have one order for all people', async () => {
+    const { store } = endpoint.space;
+    const taken = await takeWebhook(store, place(), ownerOf('process-1'));
+    if (typeof taken === 'string') throw new Error(taken);
+    const types = { one: 'message.read', all: 'optout.added' };
+    const changes = Object.entries(types).flatMap(([key, type]) =>
+      numbers(WEBHOOK_LIMITS.maxParkedOfOne + 1).map(
+        (n) => ({ what: 'add', key, event: { entry: '1-1', id: `${n}`, type } }) as const,
+      ),
+    );
+    const write = { lane: 'prompt', state: { cursor: '1-1' }, changes, nowMs: endpoint.nowMs } as const;
+    expect(await claimDelivery(store, taken, write)).to.equal(true);
+    expect((await parkedIds('one'))![0]).to.equal(1);
+    expect((await parkedIds('all'))![0]).to.equal(0);
   });
 
   it('waits for a replay once 72 hours are over, until the log has the refused one no more; then what follows is told', async () => {

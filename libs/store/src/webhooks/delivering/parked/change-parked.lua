@@ -3,6 +3,7 @@
 -- the oldest key on, but nothing that is being posted; at the bound of one key also nothing that its clock is about, which would begin anew.
 -- From `first` on there are (what, key, value) ...:
 -- 'add': the event `value` comes behind those of this key, which is due at once if it is new. These come first.
+-- 'add of many': the same, and the key may have as many as the endpoint.
 -- 'drop': the first `value` events of this key go; the next one is due.
 -- 'lose': `value` more are lost, or fewer if it is negative. A time in ms: then the key is due; `value` is its clock.
 --- @include parked-key
@@ -50,10 +51,11 @@ local function change_parked(first)
 
   -- All of a key at once. Answers the keys that have too many.
   local function add_all()
-    local keys, events, added, crowded = {}, {}, 0, {}
+    local keys, events, of_many, added, crowded = {}, {}, {}, 0, {}
     for i = first, #ARGV, 3 do
-      if ARGV[i] == 'add' then
+      if ARGV[i] == 'add' or ARGV[i] == 'add of many' then
         local key = ARGV[i + 1]
+        of_many[key] = ARGV[i] == 'add of many'
         if not events[key] then
           keys[#keys + 1] = key
           events[key] = {}
@@ -73,7 +75,7 @@ local function change_parked(first)
       local from = parked.next
       parked.next = from + #events[key]
       write_parked(key, parked, events[key], from)
-      if parked.next - parked.first > tonumber(most_of_one) then crowded[#crowded + 1] = key end
+      if not of_many[key] and parked.next - parked.first > tonumber(most_of_one) then crowded[#crowded + 1] = key end
     end
     return crowded
   end
@@ -99,7 +101,7 @@ local function change_parked(first)
       take_out(key, 0, tonumber(value))
     elseif what == 'lose' then
       redis.call('HINCRBY', webhook_key, 'parkedLost', value)
-    elseif what ~= 'add' then
+    elseif what ~= 'add' and what ~= 'add of many' then
       local parked = take(key)
       if parked then
         parked.clock = value

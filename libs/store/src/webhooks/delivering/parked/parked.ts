@@ -94,11 +94,14 @@ export type ParkedChange =
   | { what: 'lose'; count: number }
   | { what: 'wait'; key: string; clock: ParkedClock };
 
+/** All people of a workspace change their minds in one order, as many may in one event: so these are as many as those of all others. */
+const isOfMany = ({ type }: ParkedEvent) => type.startsWith('optout.');
+
 /** For change-parked.lua. */
 export function toArguments(change: ParkedChange): ScriptArgument[] {
   switch (change.what) {
     case 'add':
-      return ['add', change.key, JSON.stringify(change.event)];
+      return [isOfMany(change.event) ? 'add of many' : 'add', change.key, JSON.stringify(change.event)];
     case 'drop':
       return ['drop', change.key, change.count];
     case 'lose':
