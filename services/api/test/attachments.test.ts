@@ -194,6 +194,11 @@ describe('POST /send with an attachment', () => {
       ' http://example.com/',
       'http://exam\tple.com/',
       'http://a..b/',
+      // The parser would mend these.
+      'http:example.com/',
+      'http:/example.com/',
+      'http:///example.com/',
+      'http:\\\\example.com/',
     ]) {
       await expectDetails({ attachment: { type: 'image', url } }, [
         {

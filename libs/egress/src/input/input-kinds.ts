@@ -22,7 +22,7 @@ export interface InputKinds extends Root {
 
 /** The parser would drop what may not be in a URL, and go on with something else than what was written. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be in it.
-const HTTP_URL = /^[Hh][Tt][Tt][Pp][Ss]?:[^\s\u0000-\u001f\u007f-\u009f]+$/;
+const HTTP_URL = /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s\u0000-\u001f\u007f-\u009f/\\?#][^\s\u0000-\u001f\u007f-\u009f]*$/;
 
 const MAX_URL = LIMITS.maxAttachmentUrlCharacters;
 
