@@ -126,6 +126,26 @@ describe('what is told to a webhook once more', () => {
     expect(await store.redis.lrange(key, '0', '-1')).to.deep.equal(['{"id":"9-0","after":"9-0","to":"9-0"}']);
   });
 
+  it('is told whatever the failures before were, and takes from them only how often what is put aside has failed', async () => {
+    const { redis, space } = endpoint.space.store;
+    const webhook = workspaceKeys(space, 'main').webhook(endpoint.id);
+    const aside = { failures: 4, nextAttemptMs: endpoint.nowMs + HOUR_MS };
+    for (const breaker of [
+      { aside },
+      { aside, failedReplay: true },
+      { failedReplay: true, aside },
+      { failures: 1, sinceMs: endpoint.nowMs, aside, failedReplay: true },
+      { failedReplay: true },
+      {},
+    ]) {
+      await redis.hset(webhook, 'breaker', JSON.stringify(breaker));
+      await replay({ afterMs: 5, beforeMs: 9 });
+      const { aside: _, ...others } = breaker as { aside?: object };
+      expect(JSON.parse((await redis.hget(webhook, 'breaker'))!)).to.deep.equal(others);
+    }
+    expect(await endpoint.deliverAll()).to.equal('quiet');
+  });
+
   it('is no time that ends before it begins', async () => {
     for (const beforeMs of [5, 4]) expect(await replay({ afterMs: 5, beforeMs })).to.equal('empty');
     expect(await endpoint.deliverAll()).to.equal('quiet');

@@ -10,7 +10,10 @@ for i = before_wanted + 1, #ARGV, 2 do
 end
 if redis.call('LLEN', replays_key) + added > tonumber(most) then return 'full' end
 local breaker = redis.call('HGET', webhook_key, 'breaker')
-if breaker then redis.call('HSET', webhook_key, 'breaker', (string.gsub(breaker, ',?"aside":%b{}', ''))) end
+if breaker then
+  local others = string.gsub(string.gsub(breaker, '"aside":%b{},', ''), ',?"aside":%b{}', '')
+  redis.call('HSET', webhook_key, 'breaker', others)
+end
 for i = before_wanted + 1, #ARGV, 2 do
   local wanted = ARGV[i + 1]
   local text = ARGV[i] == 'key' and redis.call('HGET', parked_key, wanted)
