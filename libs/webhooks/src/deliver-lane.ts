@@ -5,6 +5,7 @@ import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/del
 import type { Told } from './feed.js';
 import {
   endsBefore,
+  endsOtherwise,
   findNext,
   inLane,
   isTogether,
@@ -60,6 +61,7 @@ export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutc
   const { claim } = work.taken.lanes[lane];
   if (!isOver(claim?.notBeforeMs, work.deps.clock.nowMs())) return 'later';
   if (claim?.notBeforeMs !== undefined && !(await claimAgain(work))) return 'taken';
+  if (claim && endsOtherwise(work, claim)) return (await dropClaim(work)) ? goOnFrom(work) : 'taken';
   if (claim && !(await putAsideAnew(work, claim))) return 'taken';
   return goOnFrom(work);
 }
@@ -111,6 +113,12 @@ async function passOver(work: LaneWork, to: string): Promise<'more' | 'taken'> {
 /** As it is: its time may have come while another request was under way, and the endpoint be changed since. */
 function claimAgain({ deps, taken, lane }: LaneWork): Promise<boolean> {
   return claimDelivery(deps.store, taken, { lane, state: taken.lanes[lane], nowMs: deps.clock.nowMs() });
+}
+
+/** What its endpoint asks for now is claimed anew; what it was told already may come again, under the same ids of changes. */
+function dropClaim({ deps, taken, lane }: LaneWork): Promise<boolean> {
+  const { claim: _, ...state } = taken.lanes[lane];
+  return claimDelivery(deps.store, taken, { lane, state, nowMs: deps.clock.nowMs() });
 }
 
 async function endReplay({ deps, taken }: LaneWork): Promise<'more' | 'taken'> {
@@ -191,7 +199,7 @@ function isTooLarge({ attempt }: PostedTold, told: readonly Told[], most: number
  */
 async function halve(
   work: LaneWork,
-  { to, without, types, probe, offClock, testedAtMs }: LaneClaim,
+  { to, without = [], probe, offClock, testedAtMs }: LaneClaim,
   told: readonly Told[],
   answered: PostedTold,
 ): Promise<LaneOutcome> {
@@ -199,10 +207,10 @@ async function halve(
   const pause = pausing(answered);
   const { deps, taken, lane } = work;
   const size = halved(taken.lanes[lane], told.length);
-  const isKept = without || probe || offClock || pause.notBeforeMs !== undefined;
+  const isKept = without.length > 0 || probe || offClock || pause.notBeforeMs !== undefined;
   const given = {
     to,
-    ...(without && { without, ...(types && { types }) }),
+    ...leavingOut(work, without),
     ...(probe && { probe }),
     ...(offClock && { offClock, testedAtMs }),
   };

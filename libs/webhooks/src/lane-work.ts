@@ -58,8 +58,9 @@ export function moveTo({ webhook }: LaneWork, state: LaneState, to: string): Lan
   return { ...rest, cursor: to, asked: [...passed, { to, types }] };
 }
 
-export const placeOf = ({ taken: { workspace, id }, lane }: LaneWork, after: string) =>
-  `${workspace}/${id}/${lane}/${after}`;
+/** What asks for other types is told something else from there on. */
+export const placeOf = ({ webhook, taken: { workspace, id }, lane }: LaneWork, after: string) =>
+  `${workspace}/${id}/${lane}/${after} ${webhook.settings.types.join()}`;
 
 /** Under which it is put aside. What is told once more holds up nothing that happens since, so it has the key of its own lane, however it is read. */
 export const asideKeyOf = ({ deps, lane }: LaneWork, told: Told): string => deps.feed.keyOf(lane, told);
@@ -166,9 +167,23 @@ export function namesOf(work: LaneWork, told: readonly Told[]): string[] {
   return [...new Set([...keysOf(work, told), ...told.map((each) => deps.feed.keyOfForgotten(source, each))])];
 }
 
-/** Who is left out of a claim: all else of them that it would tell now is put aside, or was told. */
-export const leavingOut = ({ webhook }: LaneWork, without: readonly string[]): Pick<LaneClaim, 'without' | 'types'> =>
-  without.length > 0 ? { without, types: webhook.settings.types } : {};
+/** For whom a claim is, and who is left out of it: all else of them that it would tell is put aside, or was told. */
+export const leavingOut = (
+  { webhook }: LaneWork,
+  without: readonly string[],
+): Pick<LaneClaim, 'without' | 'types'> => ({
+  types: webhook.settings.types,
+  ...(without.length > 0 && { without }),
+});
+
+const isOfOtherTypes = ({ webhook }: LaneWork, { types }: LaneClaim): boolean =>
+  types !== undefined && types.join() !== webhook.settings.types.join();
+
+/** Its endpoint asks for other types since, and is in the middle of an entry: what is left of that may be told in one then, and not end there. */
+export function endsOtherwise(work: LaneWork, claim: LaneClaim): boolean {
+  const [from, to] = [parseCursor(work.taken.lanes[work.lane].cursor)!, parseCursor(claim.to)!];
+  return from.offset > 0 && from.entry === to.entry && isOfOtherTypes(work, claim);
+}
 
 export function keysOf({ deps, source }: LaneWork, told: readonly Told[]): string[] {
   return [...new Set(told.map((each) => deps.feed.keyOf(source, each)))];
@@ -185,8 +200,7 @@ export function parkAll(work: LaneWork, told: readonly Told[]): ParkedChange[] {
  */
 export async function putAsideAnew(work: LaneWork, claim: LaneClaim): Promise<boolean> {
   const { deps, webhook, taken, lane, source } = work;
-  const { types } = webhook.settings;
-  const hasOtherTypes = claim.types !== undefined && claim.types.join() !== types.join();
+  const hasOtherTypes = isOfOtherTypes(work, claim);
   // It was looked at when it was posted last.
   const isNew = claim.failedAs !== taken.revision;
   const mayFollow = taken.hasParked && isNew;

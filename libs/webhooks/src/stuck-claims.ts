@@ -9,6 +9,7 @@ import { EARLY_PROBES, findProbe, isSilent } from './find-probe.js';
 import {
   asideKeyOf,
   endsBefore,
+  endsOtherwise,
   inLane,
   isTogether,
   type LaneWork,
@@ -81,6 +82,7 @@ export async function probeEarly(given: Work, lane: TellLane): Promise<LaneOutco
   const work = inLane(given, lane);
   const { claim, ...state } = work.taken.lanes[lane];
   if (!claim || !isStuck(work, claim) || !mayProbeEarly({ ...state, claim }, work.deps.clock.nowMs())) return 'quiet';
+  if (endsOtherwise(work, claim)) return 'quiet';
   if (!(await putAsideAnew(work, claim))) return 'taken';
   return probe(work, work.taken.lanes[lane].claim!, { isEarly: true, isTurn: false });
 }

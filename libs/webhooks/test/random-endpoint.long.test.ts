@@ -19,7 +19,8 @@ const PEOPLE = Array.from({ length: 14 }, (_, i) => `49151123${40_000 + i}`);
 const WRITERS = ['491700000041', '491700000042', '491700000043'];
 const STEPS = ['acked', 'delivered', 'read'] as const;
 const STATUSES = ['sent', 'delivered', 'read'];
-const SEQUENCES = 120;
+/** And those that went wrong once: where other types were asked for in the middle of an entry, and where something was replayed. */
+const SEEDS = [...Array.from({ length: 120 }, (_, i) => i + 1), 200_130, 310_293, 310_582, 310_741, 310_745, 311_704];
 const CODES = ['otp.sent', 'otp.delivered', 'otp.read'];
 /** Each tells of all that happens. */
 const TYPES = [
@@ -37,7 +38,7 @@ const rowsOf = ({ data }: GatewayEvent) => (data.changes ?? [data]) as ChangeDat
 describe('an endpoint to which anything may happen: it fails, its owner changes it, and processes die', () => {
   const { space, stage, create, accept, ownership } = useLoggedEndpoint();
 
-  for (let seed = 1; seed <= SEQUENCES; seed++) {
+  for (const seed of SEEDS) {
     it(`is told all in the end, in order, the same bytes under the same id (${seed})`, async () => {
       const dice = new Random(seed);
       const random = () => dice.next();

@@ -160,23 +160,20 @@ async function* eachOfChanges(
   const send = await sends.find(address, entry.tag);
   if (!send) return;
   const name = send.kind === 'otp' ? 'otp' : 'message';
-  const areTogetherOnly = wanted.alone[name].size === 0;
+  const tellsAlone = wanted.alone[name].size > 0;
   for (let from = 0; from < changes.length; from += MOST_ROWS) {
     const some = changes.slice(from, from + MOST_ROWS);
     const end = before + 2 * (from + some.length);
     if (end <= taken) continue;
-    const told: { change: RecipientChange; shape: ChangeShape; end: number }[] = [];
+    const told: ToldChange[] = [];
     for (let i = 0; i < some.length; i++) {
       const change = some[i]!;
       const place = before + 2 * (from + i) + 1;
       const shape = shapeOf(rendering, name, change.status, place);
-      if (shape.isAlone || shape.isTogether) told.push({ change, shape, end: shape.isLate ? end : place });
+      if (shape.isAlone || shape.isTogether) told.push({ change, shape, end: place });
     }
     if (told.length === 0) continue;
-    // Who asks for both ways is told the late ones together, all at once: in the order in which they came, as one recipient may have several.
-    const isAllAtOnce = told.some(({ shape }) => shape.isTogether && (!areTogetherOnly || shape.isLate));
-    if (isAllAtOnce && areTogetherOnly) for (const each of told) each.end = end;
-    else if (taken > before && !isAllAtOnce) told.sort((one, other) => one.end - other.end);
+    const areTogetherOnly = tellsAtOnce(told, end) || !tellsAlone;
     const rows = await sends.describe(address, send, { changes: told.map(({ change }) => change), atMs: entry.atMs });
     const together: ChangeData[] = [];
     const rowEnds: number[] = [];
@@ -195,6 +192,25 @@ async function* eachOfChanges(
       : updateOf(entry, together);
     yield areTogetherOnly ? { event, end, rowEnds, areTwice, areTogetherOnly } : { event, end, rowEnds, areTwice };
   }
+}
+
+interface ToldChange {
+  change: RecipientChange;
+  shape: ChangeShape;
+  end: number;
+}
+
+/**
+ * Where something is owed, as other types were asked for when it was passed, all that is left is told at once, in the order in which it
+ * came: one recipient may have several. Who asks for both ways is told together what else would come before what is owed. Answers whether it is.
+ */
+function tellsAtOnce(told: ToldChange[], end: number): boolean {
+  if (!told.some(({ shape }) => shape.isOwed)) return false;
+  for (const each of told) {
+    const { isAlone, isTogether } = each.shape;
+    Object.assign(each, { end, shape: { ...each.shape, isAlone: isAlone && !isTogether } });
+  }
+  return true;
 }
 
 const ofRow = (entry: LoggedEntry, type: string, row: ChangeData): GatewayEvent =>

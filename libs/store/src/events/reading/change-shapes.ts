@@ -24,8 +24,8 @@ export interface ChangeShape {
   isTogether: boolean;
   /** It is told alone before, or was. */
   isTwice: boolean;
-  /** One passed it, and it was to be told then with what comes behind it. */
-  isLate: boolean;
+  /** One passed it where it was to be told with what comes behind it, and would be told it before that now, or alone. */
+  isOwed: boolean;
 }
 
 interface Asking {
@@ -35,8 +35,7 @@ interface Asking {
 }
 
 export const UPDATED = 'messages.updated';
-const PASSED: ChangeShape = { isAlone: false, isTogether: false, isTwice: false, isLate: true };
-const NOT_TOLD: ChangeShape = { ...PASSED, isLate: false };
+const NOT_TOLD: ChangeShape = { isAlone: false, isTogether: false, isTwice: false, isOwed: false };
 const ALONE: ChangeShape = { ...NOT_TOLD, isAlone: true, isTwice: true };
 const TOGETHER: ChangeShape = { ...NOT_TOLD, isTogether: true };
 const IN_BOTH_WAYS: ChangeShape = { ...ALONE, isTogether: true };
@@ -66,9 +65,10 @@ export function shapeOf(
   const isTogether = isGathered(wanted, name);
   if (!asked || place > taken) return isAlone ? (isTogether ? IN_BOTH_WAYS : ALONE) : isTogether ? TOGETHER : NOT_TOLD;
   const former = asked.find(({ upTo }) => place <= upTo)?.wanted ?? wanted;
-  if (!isGathered(former, name) || former.alone[name].size === 0) return PASSED;
-  if (former.alone[name].has(status)) return { ...PASSED, isTogether: isTogether && isAlone, isTwice: true };
-  return { ...PASSED, isAlone: isAlone && !isTogether, isTogether };
+  if (!isGathered(former, name) || former.alone[name].size === 0) return NOT_TOLD;
+  if (former.alone[name].has(status)) return { ...NOT_TOLD, isTogether: isTogether && isAlone, isTwice: true };
+  const isOwed = isAlone || (isTogether && wanted.alone[name].size === 0);
+  return { ...NOT_TOLD, isAlone: isAlone && !isTogether, isTogether, isOwed };
 }
 
 /** Codes are told of alone. */

@@ -25,7 +25,7 @@ export type Probe = (LaneRange & { most?: number }) | { only: string };
 export interface LaneClaim extends LaneRange {
   /** It is told in parts of so many changes: a whole was too much. What is tried in its place, and is too much as well, changes nothing here. */
   most?: number;
-  /** What was asked for when it was said whom it leaves out: of others something may be missing there. The version before did not write it. */
+  /** What was asked for when it was made, and when it was said whom it leaves out. The version before wrote it only where it left someone out. */
   types?: readonly string[];
   /** Some of what is told alone was put aside a moment ago: this is as soon as it has failed once, if something else is taken. */
   isDoubted?: true;
