@@ -1,8 +1,9 @@
 import { createConnection } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Cluster, Redis, type RedisOptions } from 'ioredis';
-import { inItsDatabase } from './in-its-database.js';
 import type { RedisAccess, RedisAddress, RedisNode } from './redis-address.js';
+import { inItsDatabase } from './refusals/in-its-database.js';
+import { leaveWhenRefused, waitOutRefusals } from './refusals/wait-out-refusals.js';
 import { leaveSentinels, newestMaster } from './sentinels/sentinel-connector.js';
 
 const SENTINEL_TIMEOUT_MS = 2_000;
@@ -25,7 +26,7 @@ type AddressOf<Kind> = Extract<RedisAddress, { kind: Kind }>;
  * typed as one of a single Redis (see redis-nodes.ts).
  */
 export function connectTo(address: RedisAddress): Connect {
-  if (address.kind === 'single') return (options) => inItsDatabase(new Redis(address.url, options));
+  if (address.kind === 'single') return (options) => waitOutRefusals(inItsDatabase(new Redis(address.url, options)));
   return address.kind === 'sentinel' ? bySentinels(address) : toCluster(address);
 }
 
@@ -49,7 +50,7 @@ function bySentinels(address: AddressOf<'sentinel'>): Connect {
       sentinelUsername: sentinelAccess.username,
       sentinelPassword: sentinelAccess.password,
     });
-    return inItsDatabase(client.on('end', () => leaveSentinels(client)));
+    return waitOutRefusals(inItsDatabase(client.on('end', () => leaveSentinels(client))));
   };
 }
 
@@ -63,7 +64,7 @@ function toCluster({ nodes, ...address }: AddressOf<'cluster'>): Connect {
   };
   return (options, { isSubscriber }) => {
     // A channel has no slot: a message to any node reaches all of them.
-    if (isSubscriber) return new Redis({ ...options, ...access, Connector: anyNodeOf(known, access) });
+    if (isSubscriber) return waitOutRefusals(new Redis({ ...options, ...access, Connector: anyNodeOf(known, access) }));
     return connectCluster(known, { ...options, ...access }, learn);
   };
 }
@@ -88,6 +89,7 @@ function connectCluster(nodes: RedisNode[], options: ClientOptions, learn: (pres
 
 /** Copies of a client, as BullMQ makes of its own, go by the same list. */
 function shareNodes(cluster: Cluster, nodes: RedisNode[], learn: (present: RedisNode[]) => void): Cluster {
+  cluster.on('+node', leaveWhenRefused);
   cluster.on('refresh', () => {
     const present = cluster.nodes('all').map(({ options: { host, port } }) => ({ host: host!, port: port! }));
     if (present.length > 0) learn(present);

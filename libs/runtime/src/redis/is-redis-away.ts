@@ -3,6 +3,8 @@ import { toError } from '../errors.js';
 /** ioredis has no codes for these, only sentences. */
 const CONNECTION_ERRORS = new Set([
   "Stream isn't writeable and enableOfflineQueue options is false",
+  // The same of a Cluster that has no node left.
+  "Cluster isn't ready and enableOfflineQueue options is false",
   'Connection is closed.',
   'Command timed out',
 ]);
