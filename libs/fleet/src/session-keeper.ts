@@ -30,6 +30,15 @@ interface Keeping {
   ended: AbortController;
 }
 
+interface GivenBack {
+  ownership: Ownership;
+  /** When Redis first took it, by the monotonic clock. */
+  takenAtMs?: number;
+}
+
+/** Longer than clients follow a master that is being replaced, and forgets what it takes meanwhile. */
+const GIVE_BACK_MS = 30_000;
+
 /** A session of this process. */
 export interface OpenSession extends Session {
   /** It is over, and so is what was taken under it. */
@@ -72,8 +81,11 @@ export class SessionKeeper {
   /** By shard: what is renewed. An opening that hangs, as its node is away, holds up no one else. */
   private readonly live = new Map<number, LiveSession>();
   private opened = 0;
-  /** Given back here, and perhaps not yet in Redis: it would have no owner for as long as our session lives. */
-  private readonly unreleased = new Map<string, Ownership>();
+  /**
+   * Given back here, and perhaps not in Redis, not yet or, after a failover, not any more: it would have no owner for as long as our
+   * session lives.
+   */
+  private readonly givenBack = new Map<string, GivenBack>();
   private readonly givingBack = new Map<string, Promise<void>>();
   /** Devices whose claim is under way: a second one would take what the first is about to be told of. */
   private readonly claiming = new Set<string>();
@@ -111,7 +123,7 @@ export class SessionKeeper {
     this.deps.metrics?.countClaim(typeof ownership === 'string' ? 'taken' : 'claimed');
     if (ownership === 'noSession' || ownership === 'taken') return undefined;
     const name = nameOf(ownership);
-    if (session.kept.has(name) || this.unreleased.has(name)) return undefined;
+    if (session.kept.has(name) || this.givenBack.has(name)) return undefined;
     const keeping = { ownership, ended: new AbortController() };
     session.kept.set(name, keeping);
     // It may have ended while Redis answered.
@@ -119,14 +131,15 @@ export class SessionKeeper {
     return { ...ownership, lost: keeping.ended.signal, assertHeld: () => this.assertHeld(session, keeping) };
   }
 
-  /** Gives a device back. Safe to repeat. While Redis is away it is given back with a later beat. */
+  /** Gives a device back. Safe to repeat, as later beats do: while Redis is away, and for a while in case that is forgotten. */
   async release(ownership: Ownership): Promise<void> {
     const name = nameOf(ownership);
     const session = await this.sessions.get(shardOf(ownership.address))?.catch(() => undefined);
     session?.kept.get(name)?.ended.abort();
     session?.kept.delete(name);
-    this.unreleased.set(name, ownership);
-    await this.giveBack(ownership);
+    const givenBack = { ownership };
+    this.givenBack.set(name, givenBack);
+    await this.giveBack(name, givenBack);
   }
 
   /** Ends every session: what was not given back is free as soon as Redis hears of it, else after `ttlMs`. */
@@ -184,7 +197,7 @@ export class SessionKeeper {
     this.renewedAtMs = askedAtMs;
     for (const session of this.live.values()) if (askedAtMs >= session.validUntilMs) this.lose(session, 'late');
     // While one node is away, what is asked of it hangs: nothing waits for that.
-    for (const ownership of this.unreleased.values()) void this.giveBack(ownership);
+    for (const [name, givenBack] of this.givenBack) void this.giveBack(name, givenBack);
     await Promise.all(groupSessions(store, [...this.live.values()]).map((group) => this.renew(group, askedAtMs)));
   }
 
@@ -204,23 +217,24 @@ export class SessionKeeper {
     for (const session of renewed) session.validUntilMs = Math.max(session.validUntilMs, askedAtMs + ttlMs);
   }
 
-  private giveBack(ownership: Ownership): Promise<void> {
-    const name = nameOf(ownership);
+  private giveBack(name: string, givenBack: GivenBack): Promise<void> {
     const known = this.givingBack.get(name);
     if (known) return known;
-    const begun = this.tryToGiveBack(ownership).finally(() => this.givingBack.delete(name));
+    const begun = this.tryToGiveBack(name, givenBack).finally(() => this.givingBack.delete(name));
     this.givingBack.set(name, begun);
     return begun;
   }
 
   /** Never rejects. */
-  private async tryToGiveBack(ownership: Ownership): Promise<void> {
+  private async tryToGiveBack(name: string, givenBack: GivenBack): Promise<void> {
+    const { store, clock, logger } = this.deps;
     try {
-      await releaseDevice(this.deps.store, ownership);
-      this.unreleased.delete(nameOf(ownership));
+      await releaseDevice(store, givenBack.ownership);
+      givenBack.takenAtMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - givenBack.takenAtMs >= GIVE_BACK_MS) this.givenBack.delete(name);
     } catch (thrown) {
-      const { address } = ownership;
-      this.deps.logger.warn('device not released, will retry', { ...address, error: toError(thrown) });
+      const { address } = givenBack.ownership;
+      logger.warn('device not released, will retry', { ...address, error: toError(thrown) });
     }
   }
 

@@ -1,5 +1,6 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
-import { systemClock } from '@gateway/runtime/clock';
+import { sleep, systemClock } from '@gateway/runtime/clock';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
@@ -24,6 +25,7 @@ describe('the ownerships of a process', () => {
   /** What the metrics heard. */
   let counted: string[];
   let renewals: number;
+  let releases: number;
   let lateRenewals: number;
   let claimAnswer: 'heard' | 'lost' | 'askedForAgain';
 
@@ -34,6 +36,7 @@ describe('the ownerships of a process', () => {
       if (isRedisAway) throw new Error('away');
       if (name === 'open-session') await opening;
       if (name === 'renew-sessions') renewals++;
+      if (name === 'release-device') releases++;
       if (name === 'renew-sessions') await renewing;
       if (name === 'claim-device' && claimAnswer !== 'heard') {
         await space.store.run(name, keys, args);
@@ -44,7 +47,7 @@ describe('the ownerships of a process', () => {
     const logger = createLogger({ service: 'test', level: 'error' });
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
     counted = [];
-    [renewals, lateRenewals] = [0, 0];
+    [renewals, releases, lateRenewals] = [0, 0, 0];
     const metrics = {
       countClaim: (outcome: string) => void counted.push(outcome),
       countLost: (cause: string) => void counted.push(cause),
@@ -159,5 +162,27 @@ describe('the ownerships of a process', () => {
     const next = await eventually(() => takeDevice(space.store, ADDRESSES[0]!, other));
     expect(next.epoch).to.equal(ownership!.epoch + 1);
     kept!.assertHeld();
+  });
+
+  it('that were given back stay so when a failover forgets it', async () => {
+    const [ownership, kept] = await takeBoth();
+    keeper.start();
+    await keeper.release(ownership!);
+    const { owner } = deviceKeys(space.store.space, ADDRESSES[0]!);
+    await space.store.redis.set(owner, ownership!.token);
+    expect(await keeper.acquire(ADDRESSES[0]!), 'as if it were ours').to.equal(undefined);
+    const next = await eventually(() => takeDevice(space.store, ADDRESSES[0]!, { owner: 'b', ttlMs: TTL_MS }));
+    expect(next.epoch).to.equal(ownership!.epoch + 1);
+    kept!.assertHeld();
+  });
+
+  it('that were given back are not given back for ever', async () => {
+    const [ownership] = await takeBoth();
+    await keeper.release(ownership!);
+    aheadMs = 31_000;
+    keeper.start();
+    await eventually(() => releases === 2);
+    await sleep(TTL_MS);
+    expect(releases).to.equal(2);
   });
 });
