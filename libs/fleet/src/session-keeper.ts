@@ -3,6 +3,7 @@ import { shardOf } from '@gateway/contracts/shards';
 import type { Clock } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import {
   claimDevice,
@@ -228,12 +229,17 @@ export class SessionKeeper {
   /** Never rejects. */
   private async tryToGiveBack(name: string, givenBack: GivenBack): Promise<void> {
     const { store, clock, logger } = this.deps;
+    const { ownership, takenAtMs } = givenBack;
+    const { address } = ownership;
     try {
-      await releaseDevice(store, givenBack.ownership);
+      const wasOurs = await releaseDevice(store, ownership);
       givenBack.takenAtMs ??= clock.monotonicMs();
+      if (wasOurs && takenAtMs !== undefined) {
+        logger.warn('device was still ours after it was given back: it is given back again', { ...address });
+        await ringDoorbell(store, { topic: 'owner', ...address });
+      }
       if (clock.monotonicMs() - givenBack.takenAtMs >= GIVE_BACK_MS) this.givenBack.delete(name);
     } catch (thrown) {
-      const { address } = givenBack.ownership;
       logger.warn('device not released, will retry', { ...address, error: toError(thrown) });
     }
   }

@@ -1,4 +1,5 @@
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { decodeDoorbell } from '@gateway/contracts/doorbell';
+import { deviceKeys, doorbellChannel } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { FencedError } from '@gateway/runtime/errors';
@@ -169,10 +170,14 @@ describe('the ownerships of a process', () => {
     keeper.start();
     await keeper.release(ownership!);
     const { owner } = deviceKeys(space.store.space, ADDRESSES[0]!);
+    const bells: string[] = [];
+    space.clients.subscriber.on('message', (_, bell) => bells.push(bell));
+    await space.clients.subscriber.subscribe(doorbellChannel(space.store.space));
     await space.store.redis.set(owner, ownership!.token);
     expect(await keeper.acquire(ADDRESSES[0]!), 'as if it were ours').to.equal(undefined);
     const next = await eventually(() => takeDevice(space.store, ADDRESSES[0]!, { owner: 'b', ttlMs: TTL_MS }));
     expect(next.epoch).to.equal(ownership!.epoch + 1);
+    await eventually(() => decodeDoorbell(bells.at(-1) ?? '')?.topic === 'owner', { what: 'others hear of it' });
     kept!.assertHeld();
   });
 

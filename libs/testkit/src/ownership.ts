@@ -27,7 +27,8 @@ export async function takeDevice(
   return claimed === 'taken' || claimed === 'noSession' ? undefined : claimed;
 }
 
-export const giveDeviceBack = releaseDevice;
+export const giveDeviceBack = async (store: Store, ownership: Ownership): Promise<void> =>
+  void (await releaseDevice(store, ownership));
 
 /** Whether the session lives under which the device was claimed; it has `ttlMs` more then. */
 export async function renewSessionOf(store: Store, ownership: Ownership, ttlMs: number): Promise<boolean> {

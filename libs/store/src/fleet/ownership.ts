@@ -105,7 +105,7 @@ export async function claimDevice(
   return claimed < 0 ? 'noSession' : { address, epoch: claimed, token: `${sessionId}:${claimed}` };
 }
 
-/** Safe to repeat, and by an owner that is one no more. */
-export async function releaseDevice(store: Store, { address, token }: Ownership): Promise<void> {
-  await releaseStep(store, { owner: deviceKeys(store.space, address).owner, token });
+/** Safe to repeat, and by an owner that is one no more. Resolves with whether it still was. */
+export function releaseDevice(store: Store, { address, token }: Ownership): Promise<boolean> {
+  return releaseStep(store, { owner: deviceKeys(store.space, address).owner, token });
 }
