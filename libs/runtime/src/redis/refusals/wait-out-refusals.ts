@@ -4,8 +4,8 @@ import type { Redis } from 'ioredis';
 const GONE = 'Connection is closed.';
 
 /**
- * Has commands wait while Redis refuses a connection, as they do while it cannot be reached: its password is being changed, the next
- * master lacks the user, or it has no place for another client. ioredis tries again, but rejects all that waits with that refusal. So do
+ * Has commands wait while Redis refuses a connection, as they do while it cannot be reached: its password is being changed, or the
+ * next master lacks the user. ioredis tries again, but rejects all that waits with that refusal. So do
  * copies of it, as BullMQ makes of its own.
  */
 export function waitOutRefusals(client: Redis): Redis {
