@@ -1,6 +1,6 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { isOver, warned } from '@gateway/contracts/webhooks/breaker';
-import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { WEBHOOK_LIMITS, type WebhookId, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { sleep } from '@gateway/runtime/clock';
 import { type TakenWebhook, takeWebhook, warnOfWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { LANES, type Lane, type TellLane } from '@gateway/store/webhooks/delivering/lanes';
@@ -69,8 +69,9 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
 async function warnIfDue({ store }: DeliverDeps, taken: TakenWebhook, nowMs: number): Promise<boolean> {
   const breaker = warned(taken.breaker, nowMs);
   if (!breaker) return true;
-  const [last] = await listAttempts(store, taken.workspace, taken.id, 1);
-  return warnOfWebhook(store, taken, { breaker, last, nowMs });
+  // A test may have been taken since, or a request that was under way.
+  const attempts = await listAttempts(store, taken.workspace, taken.id, WEBHOOK_LIMITS.keptAttempts);
+  return warnOfWebhook(store, taken, { breaker, last: attempts.find((each) => !wasTaken(each)), nowMs });
 }
 
 /** It is read, and its secrets opened, once for each revision, and where the clock was set back. */

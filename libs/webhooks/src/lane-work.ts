@@ -1,5 +1,6 @@
 import { compareCursors, parseCursor } from '@gateway/contracts/events/cursor';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
+import { UPDATED } from '@gateway/store/events/reading/change-shapes';
 import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
@@ -179,11 +180,22 @@ export const leavingOut = (
 const isOfOtherTypes = ({ webhook }: LaneWork, { types }: LaneClaim): boolean =>
   types !== undefined && types.join() !== webhook.settings.types.join();
 
-/** Its endpoint asks for other types since, and is in the middle of an entry: what is left of that may be told in one then, and not end there. */
-export function endsOtherwise(work: LaneWork, claim: LaneClaim): boolean {
-  const [from, to] = [parseCursor(work.taken.lanes[work.lane].cursor)!, parseCursor(claim.to)!];
-  return from.offset > 0 && from.entry === to.entry && isOfOtherTypes(work, claim);
+/**
+ * Its endpoint asks for other changes since, and is in the middle of an entry of which something may be owed: what is left of that may be
+ * told at once then, and not end there. The version before did not always write what a claim was made for.
+ */
+export function endsOtherwise({ webhook, taken, lane }: LaneWork, claim: LaneClaim): boolean {
+  const { cursor, asked = [] } = taken.lanes[lane];
+  const [from, to] = [parseCursor(cursor)!, parseCursor(claim.to)!];
+  if (from.offset === 0 || from.entry !== to.entry) return false;
+  const parts = asked.filter((part) => parseCursor(part.to)!.entry === from.entry);
+  const former = claim.types ?? parts.at(-1)?.types ?? [];
+  const changesIn = (types: readonly string[]) => types.filter(tellsChanges).join();
+  return parts.some(({ types }) => asksBothWays(types)) && changesIn(former) !== changesIn(webhook.settings.types);
 }
+
+const asksBothWays = (types: readonly string[]) =>
+  types.includes(UPDATED) && types.some((type) => type !== UPDATED && tellsChanges(type));
 
 export function keysOf({ deps, source }: LaneWork, told: readonly Told[]): string[] {
   return [...new Set(told.map((each) => deps.feed.keyOf(source, each)))];

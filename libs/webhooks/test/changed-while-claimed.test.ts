@@ -1,4 +1,5 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { changeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
@@ -74,6 +75,31 @@ describe('an endpoint that asks for other types while a request of the middle of
     stage.refuses = () => false;
     await wait(run, 600);
     expect(told().sort()).to.deep.equal(['0 delivered', '0 sent', '1 sent']);
+  });
+
+  it('is told what was put aside together in place of alone, whatever it asks for by then', async () => {
+    for (const types of [[TOGETHER], [DELIVERED]]) {
+      const run = await create({ types: [SENT, TOGETHER], gatherSeconds: 1 });
+      const tag = await accept(PEOPLE);
+      await step(tag, [0, 'acked']);
+      await wait(run, 30);
+      stage.events.length = 0;
+      stage.refuses = (event) => event.type === TOGETHER && changesIn(event).length > 0;
+      await step(tag, [0, 'delivered'], [1, 'acked'], [1, 'delivered']);
+      await run();
+      expect(told()).to.deep.equal(['1 sent']);
+      await ask(run, [DELIVERED, TOGETHER]);
+      for (let others = 0; others < 6; others++) {
+        await step(await accept(['491511230009']), [0, 'acked']);
+        await wait(run, 30);
+      }
+      const { webhook } = workspaceKeys(space.store.space, 'main');
+      expect(Number(await space.store.redis.hget(webhook(run.id), 'parkedEvents'))).to.be.greaterThan(1);
+      await ask(run, types);
+      stage.refuses = () => false;
+      await wait(run, 1_800);
+      expect(told(), types.join()).to.include.members(['0 delivered', '1 delivered']);
+    }
   });
 
   it('is told what the claim tells more of before what was tried in its place', async () => {

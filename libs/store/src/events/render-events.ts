@@ -208,7 +208,8 @@ function tellsAtOnce(told: ToldChange[], end: number): boolean {
   if (!told.some(({ shape }) => shape.isOwed)) return false;
   for (const each of told) {
     const { isAlone, isTogether } = each.shape;
-    Object.assign(each, { end, shape: { ...each.shape, isAlone: isAlone && !isTogether } });
+    if (isAlone && isTogether) each.shape = { ...each.shape, isAlone: false, isTwice: false };
+    each.end = end;
   }
   return true;
 }

@@ -144,14 +144,16 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       this.compare(await this.ask(sentinel));
       this.listenToNew();
     };
+    let connections = 0;
     const listen = async () => {
+      const connection = ++connections;
       lost.delete(sentinel);
       await listener.subscribe(SWITCHED);
       // It may be forbidden.
       await listener.subscribe(ELECTING, ...OTHERS_CHANGED).catch(() => {});
       // Whenever the connection is there again: what it told before is missed.
       await learn();
-      if (!lost.has(sentinel)) unheardSinceMs.delete(sentinel);
+      if (connection === connections && !lost.has(sentinel)) unheardSinceMs.delete(sentinel);
     };
     listeners.set(sentinel, listener);
     // One that has just given no answer may be away for long.
