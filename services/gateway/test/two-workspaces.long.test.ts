@@ -37,6 +37,7 @@ const ROUNDS: Record<string, string> = {
   ...{ smembers: 'its endpoints, to deliver to', memory: 'how large its log is', xrevrange: 'how old that is' },
   'end-events': 'whether its events are wanted any more',
   'open-log': 'that what its events need is there, as the next three',
+  'release-device': 'that a device stays free that was given back less than half a minute ago',
   ...{ 'write-always': 'the list of those with events', 'open-outbox': 'its outboxes', 'finish-opening': 'all of it' },
 };
 /** Of all services, what touches a device, its sends, what it hears, opt-outs, files and events. */
@@ -177,6 +178,7 @@ describe('two workspaces with a device of the same name, in the same processes',
     const { webhooks, eventLog, limits, blobBytes } = workspaceKeys(store.space, OTHER.workspace);
     const lookedAt: Record<string, string> = {
       ...{ hgetall: limits, get: blobBytes, smembers: webhooks, memory: eventLog, xrevrange: eventLog },
+      'release-device': deviceKeys(store.space, OTHER).owner,
     };
     const partIn = partsOfWorkspace(store.space, OTHER.workspace);
     const isRound = (step: (typeof ofOther)[number]) => {
