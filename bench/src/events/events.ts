@@ -2,6 +2,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { sleep } from '@gateway/runtime/clock';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { readCpuMs } from '@gateway/testkit/processes/cpu-time';
+import { allScripts, nameOfScript } from '@gateway/testkit/redis-servers/all-scripts';
 import { makeTokens } from '../http/count-answers.js';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';
 import { compare } from '../support/compare.js';
@@ -59,8 +60,8 @@ export const eventsBenchmark: Benchmark = {
     const race = await raceWithAndWithout(context, stage, endpoint);
     const alone = await tellAlone(stage, endpoint);
     const residentMb = { base: toMb(baseBytes), afterwards: toMb(readResidentBytes(events.pid)) };
-    const commandsAddedPerMessage = await countAdded(context, stage, endpoint);
-    return { ...race, ...alone, ...list, commandsAddedPerMessage, eventsResidentMb: residentMb, runs: ROUNDS };
+    const commands = await countAdded(context, stage, endpoint);
+    return { ...race, ...alone, ...list, ...commands, eventsResidentMb: residentMb, runs: ROUNDS };
   },
 };
 
@@ -157,20 +158,31 @@ async function tellList(context: BenchContext, stage: Stage, endpoint: Endpoint)
   };
 }
 
+/** They write what several messages bring: how often depends on what comes at the same time, by a tenth of a command a message. */
+const GATHERING_STEPS = ['record-results', 'commit-keys'];
+
 /**
- * Commands of the sender's connections, in rounds of the same length: a hundred a second are sent by the clock. Last, as `MONITOR` costs
- * Redis more than what it shows.
+ * Commands of the sender's connections, those that gather apart, in rounds of the same length: a hundred a second are sent by the clock.
+ * Last, as `MONITOR` costs Redis more than what it shows.
  */
-async function countAdded({ lifecycle }: BenchContext, stage: Stage, endpoint: Endpoint): Promise<number> {
-  const take = await countCommands(lifecycle, stage.space, (_, connection) => connection.startsWith('sender-'));
+async function countAdded({ lifecycle }: BenchContext, stage: Stage, endpoint: Endpoint) {
+  await allScripts();
+  let gathering = 0;
+  const take = await countCommands(lifecycle, stage.space, ([command, script], connection) => {
+    if (!connection.startsWith('sender-')) return false;
+    const gathers = command?.toLowerCase() === 'evalsha' && GATHERING_STEPS.includes(nameOfScript(script!) ?? '');
+    if (gathers) gathering++;
+    return !gathers;
+  });
   const to = makeNumbers(RECIPIENTS);
   const measure = async () => {
     const startedMs = performance.now();
     take();
+    gathering = 0;
     await timeUntilAcked(stage, { to });
     await stage.simulator.settle();
     await sleep(Math.max(0, startedMs + ROUND_MS - performance.now()));
-    return take().apart / RECIPIENTS;
+    return { others: take().apart / RECIPIENTS, gathering: gathering / RECIPIENTS };
   };
   const sides = {
     without: measure,
@@ -182,11 +194,19 @@ async function countAdded({ lifecycle }: BenchContext, stage: Stage, endpoint: E
     },
   };
   const added: number[] = [];
+  const gathered = { with: [] as number[], without: [] as number[] };
   for (let round = 0; round < COUNTED_ROUNDS; round++) {
     const counted = { with: 0, without: 0 };
     const order = round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const);
-    for (const side of order) counted[side] = await sides[side]();
+    for (const side of order) {
+      const { others, gathering } = await sides[side]();
+      counted[side] = others;
+      gathered[side].push(gathering);
+    }
     added.push(counted.with - counted.without);
   }
-  return rounded(median(added));
+  return {
+    commandsAddedPerMessage: rounded(median(added)),
+    gatheringCommandsPerMessage: { with: rounded(median(gathered.with)), without: rounded(median(gathered.without)) },
+  };
 }

@@ -16,7 +16,7 @@ import {
   readDue,
   readParked,
 } from '@gateway/store/webhooks/delivering/parked/parked';
-import type { Told } from './feed.js';
+import type { Told, ToldAgain } from './feed.js';
 import { isTogether, pickFar } from './lane-work.js';
 import { requestBytes } from './log/held-texts.js';
 import { nameOf } from './log/told.js';
@@ -138,13 +138,17 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   const keys = claim.keys.map(([key]) => key);
   const parked = await readParked(deps.store, taken, keys, new Map(claim.keys));
   const posted = countsOf(claim, parked);
-  const chosen = eventsOf(posted, parked);
+  const events = eventsOf(posted, parked);
   const read = await deps.feed.readAgain(
     webhook,
-    chosen.map(({ event }) => event),
+    events.map(({ event }) => event),
   );
-  const told = onceEach(read.filter((each) => typeof each === 'object'));
-  if (told.length > 1 && !isTogether(told)) return claimFirst(work, { chosen, told, parked });
+  const all = events.map((chosen, i) => ({ chosen, told: read[i] }));
+  const [first, second] = onceEach(all);
+  if (second && !isTogether([first!])) return claimFirst(work, { chosen: events, told: first!, parked });
+  const ordered = parked.some(({ clock }) => clock.whole) ? all : inLogOrder(all);
+  const chosen = ordered.map((each) => each.chosen);
+  const told = onceEach(ordered);
   const gone = read.filter((each) => each === 'gone').length;
   const done: ParkedChange[] = posted.map(([key, count]) => ({ what: 'drop', key, count }));
   if (gone > 0) done.push({ what: 'lose', count: gone });
@@ -189,24 +193,35 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   return settle(work, answered, { state, changes: waitAgain(work, answered, clocks, told) });
 }
 
-/** What was replayed twice may be put aside twice. */
-const onceEach = (told: readonly Told[]): Told[] => [
-  ...new Map(told.map((each) => [nameOf(each.parks), each])).values(),
-];
-
 interface Chosen {
   key: string;
   event: ParkedEvent;
 }
 
+interface ReadAgain {
+  chosen: Chosen;
+  told: ToldAgain | 'gone' | undefined;
+}
+
+/** What was replayed twice may be put aside twice. */
+const onceEach = (read: readonly ReadAgain[]): ToldAgain[] => [
+  ...new Map(read.flatMap(({ told }) => (typeof told === 'object' ? [[nameOf(told.parks), told]] : []))).values(),
+];
+
+/** Replays of the same changes may have been put aside one behind the other, the later change first. */
+const inLogOrder = (read: readonly ReadAgain[]): ReadAgain[] =>
+  [...read].sort((one, other) => placeOf(one) - placeOf(other));
+
+const placeOf = ({ told }: ReadAgain): number => (typeof told === 'object' ? told.place : 0);
+
 /** Other types are asked for since: what was one request is several now, each for itself. */
 async function claimFirst(
   { deps, taken }: Work,
-  { chosen, told, parked }: { chosen: readonly Chosen[]; told: readonly Told[]; parked: readonly Parked[] },
+  { chosen, told, parked }: { chosen: readonly Chosen[]; told: Told; parked: readonly Parked[] },
 ): Promise<LaneOutcome> {
-  const { key } = chosen.find(({ event }) => event.id === told[0]!.parks.id)!;
+  const { key } = chosen.find(({ event }) => event.id === told.parks.id)!;
   const { events } = parked.find((each) => each.key === key)!;
-  const count = events.findIndex(({ id }) => id === told[0]!.parks.id) + 1;
+  const count = events.findIndex(({ id }) => id === told.parks.id) + 1;
   const nowMs = deps.clock.nowMs();
   const state: ParkedState = { ...taken.parked, claim: { keys: [[key, count]] }, most: 1 };
   const changes = parked

@@ -38,6 +38,12 @@ export interface Told {
   to: string;
 }
 
+/** Of what was put aside. */
+export type ToldAgain<T extends Told = Told> = T & {
+  /** Among what is read with it: in the order of the log. */
+  place: number;
+};
+
 export interface FeedRange {
   after: string;
   asked?: readonly AskedUpTo[] | undefined;
@@ -70,7 +76,7 @@ export interface Feed<T extends Told = Told> {
    * What was put aside; if other types are asked for since, a change may be told alone now that was to be told with others, and the other
    * way round. `gone`: the log has it no more, or what it tells of is gone; `undefined`: it is not for this endpoint any more.
    */
-  readAgain(webhook: Webhook, events: readonly ParkedEvent[]): Promise<(T | 'gone' | undefined)[]>;
+  readAgain(webhook: Webhook, events: readonly ParkedEvent[]): Promise<(ToldAgain<T> | 'gone' | undefined)[]>;
   /** Of whom it tells: of what has the same key the order holds. No one learns from it who that is. */
   keyOf(lane: TellLane, told: T): string;
   /** The key that it has once the person is forgotten: of this alone. */

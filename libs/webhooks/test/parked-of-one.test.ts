@@ -160,7 +160,7 @@ describe('what is put aside of one recipient', () => {
       await endpoint.deliverAll();
       endpoint.nowMs += HOUR_MS;
       await endpoint.deliverAll();
-      expect(endpoint.told).to.deep.equal([7, 507, 207, 607]);
+      expect(endpoint.told, 'in the order of the log').to.deep.equal([7, 207, 507, 607]);
     });
 
     it('is told once another process takes the endpoint: what was given up for ever, and what one of that version left of it', async () => {

@@ -272,15 +272,20 @@ describe('events that are told to a webhook once more, by their ids', () => {
     });
   }
 
-  it('come together once each, also where they were asked for, and put aside, twice', async () => {
-    const tell = await logged.create({ types: ['messages.updated'] });
-    const tag = await logged.accept(people(2));
-    for (const event of ['acked', 'delivered'] as const) {
-      await logged.record(tag, event, 0, 2);
-      await tell();
-    }
-    const rows = logged.rows();
-    const [first, second] = stage.events.map(({ id }) => id);
+  describe('and put aside behind others of the same people,', () => {
+    let tell: Awaited<ReturnType<typeof logged.create>>;
+    let rows: ChangeData[][];
+    let ids: string[];
+    beforeEach(async () => {
+      tell = await logged.create({ types: ['messages.updated'] });
+      const tag = await logged.accept(people(2));
+      for (const event of ['acked', 'delivered', 'read'] as const) {
+        await logged.record(tag, event, 0, 2);
+        await tell();
+      }
+      rows = logged.rows();
+      ids = stage.events.map(({ id }) => id);
+    });
     const countParked = async () =>
       Number(await space.store.redis.hget(workspaceKeys(space.store.space, 'main').webhook(tell.id), 'parkedEvents'));
     let others = 100;
@@ -293,17 +298,28 @@ describe('events that are told to a webhook once more, by their ids', () => {
       }
       expect(await countParked()).to.equal(parked);
     };
-    // What comes behind this one of the same people is put aside with it, and told when it has been.
-    stage.refuses = ({ id }) => id === first && 0;
-    await replayUntil(first!, 2);
-    await replayUntil(second!, 4);
-    await replayUntil(second!, 6);
-    stage.refuses = () => false;
-    stage.aheadMs += 30 * SOME_MS;
-    stage.events.length = 0;
-    await tell();
-    expect(logged.rows()).to.deep.equal(rows);
-    expect(await countParked()).to.equal(0);
+    /** What comes behind the first of these is put aside with it, and told when it has been. */
+    const replayAll = async (...all: string[]) => {
+      stage.refuses = ({ id }) => id === all[0] && 0;
+      for (const [i, id] of all.entries()) await replayUntil(id, 2 * (i + 1));
+      stage.refuses = () => false;
+      stage.aheadMs += 30 * SOME_MS;
+      stage.events.length = 0;
+      await tell();
+      expect(await countParked()).to.equal(0);
+    };
+
+    it('come together once each, also where they were asked for twice', async () => {
+      const [first, second] = ids as [string, string];
+      await replayAll(first, second, second);
+      expect(logged.rows()).to.deep.equal(rows.slice(0, 2));
+    });
+
+    it('come in the order in which they happened, whatever was asked for first', async () => {
+      const [first, second, third] = ids as [string, string, string];
+      await replayAll(third, second, first);
+      expect(logged.rows()).to.deep.equal([rows[2], [...rows[0]!, ...rows[1]!]]);
+    });
   });
 
   it('are none that the endpoint does not ask for, that did not happen, or are no events', async () => {

@@ -22,7 +22,7 @@ import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lan
 import { type ParkedEvent, parkedId } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
-import { type Feed, isFor, type ToldWebhook } from '../feed.js';
+import { type Feed, isFor, type ToldAgain, type ToldWebhook } from '../feed.js';
 import { isWithoutText, textsHolder } from './held-texts.js';
 import {
   dueAfter,
@@ -136,10 +136,11 @@ export function logFeed(
       const entries = await readEntries(store, workspace, ids);
       const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), describe });
       const hold = textsHolder<ToldStep>();
-      const found = new Map<string, LogTold>();
-      const otherwise = new Map<string, LogTold>();
+      const found = new Map<string, ToldAgain<LogTold>>();
+      const otherwise = new Map<string, ToldAgain<LogTold>>();
       const alone = new Set<string>();
       const gone = new Set(ids);
+      let places = 0;
       for (const entry of entries) {
         gone.delete(entry.id);
         for await (const { event, writer, lostContent } of eachOf(entry, 0)) {
@@ -147,7 +148,8 @@ export function logFeed(
           if (event.type === GAP) gone.add(entry.id);
           const place = { entry: entry.id, offset: 0 };
           const of = { ...(writer !== undefined && { writer }), ...(lostContent && { lostContent }) };
-          for (const told of toldIn(hold({ entry: entry.id, event, place, ...of }))) {
+          for (const each of toldIn(hold({ entry: entry.id, event, place, ...of }))) {
+            const told = { ...each, place: places++ };
             for (const id of idsOf(told)) {
               found.set(nameOf({ ...told.parks, id }), told);
               if (!tellsChanges(told.parks.type)) continue;

@@ -104,9 +104,10 @@ function feedOf(store: Store, log: string, { keyOf, isAlone }: Pick<Endpoint, 'k
     read: async (_webhook, _lane, { after, to }) => (await read(`(${after}`, to)).flatMap(toTold),
     async readAgain(_webhook, events) {
       const entries = await Promise.all(events.map(({ entry }) => read(entry, entry)));
-      return events.map(({ id }, i) =>
-        entries[i]!.length === 0 ? 'gone' : entries[i]!.flatMap(toTold).find(({ number }) => `${number}` === id),
-      );
+      return events.map(({ id }, i) => {
+        const told = entries[i]!.flatMap(toTold).find(({ number }) => `${number}` === id);
+        return entries[i]!.length === 0 ? 'gone' : told && { ...told, place: told.number };
+      });
     },
     keyOf: (_lane, { number }) => keyOf(number),
     keyOfForgotten: (_lane, { number }) => `forgotten${number}`,
