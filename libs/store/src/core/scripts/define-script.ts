@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys, type KeySpace, sessionKey } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
-import { FencedError } from '@gateway/runtime/errors';
+import { sleep } from '@gateway/runtime/clock';
+import { FencedError, toError } from '@gateway/runtime/errors';
 import { onWholeSlots } from '@gateway/runtime/redis/whole-slots';
 import { CONTRACT, luaConstants } from './lua-constants.js';
 import { composeLua } from './lua-source.js';
@@ -118,7 +119,7 @@ export function defineScript(definition: AnyDefinition): unknown {
   if (!isFenced) return (host: ScriptHost, input: Record<string, unknown>) => call(step, host, input);
   return (host: ScriptHost, { address, token }: ScriptOwner, input: Record<string, unknown>) => {
     const { owner, session } = ownerKeys(host.space, address, token);
-    return call(step, host, input, { keys: [owner, session], args: [token] });
+    return onceBegun(() => call(step, host, input, { keys: [owner, session], args: [token] }));
   };
 }
 
@@ -180,6 +181,26 @@ async function call(
     return reply(await host.run(name, fence.keys, fence.args));
   } catch (thrown) {
     throw toRefusal(name, thrown) ?? thrown;
+  }
+}
+
+/** Redis lacks replicas (`min-replicas-to-write`), cannot write to its disk, or runs a script of another client: it has done nothing of the step. */
+const NOT_BEGUN = /^(NOREPLICAS|MISCONF|BUSY)\b/;
+const AGAIN_MS = 250;
+/** About as long as a session lives that is not renewed: after that the device has, or may have, another owner. */
+const LONGEST_MS = 10_000;
+
+/** An owner waits here as it does while Redis is away: to give its device up would cost that a login for what is over in seconds. */
+async function onceBegun<Result>(step: () => Promise<Result>): Promise<Result> {
+  const sinceMs = performance.now();
+  for (;;) {
+    try {
+      return await step();
+    } catch (thrown) {
+      const isPassing = NOT_BEGUN.test(toError(thrown).message) && performance.now() - sinceMs < LONGEST_MS;
+      if (!isPassing) throw thrown;
+    }
+    await sleep(AGAIN_MS);
   }
 }
 
