@@ -270,6 +270,30 @@ describe('the hold of messages to new contacts', () => {
     hold.stop();
   });
 
+  it('is recorded as it is, though Redis refuses for a moment what was to be recorded first', async () => {
+    const hold = attached();
+    const { run } = stage.space.store;
+    let refusals = 0;
+    stage.store.run = async (name, ...args) => {
+      if (name === 'record-restriction' && refusals++ === 0)
+        throw new Error('NOREPLICAS Not enough good replicas to write.');
+      return run(name, ...args);
+    };
+    stage.said = { kind: 'reach_out_time_lock', untilMs: stage.nowMs + MINUTE_MS };
+    const verdict = hold.wasRefused('17', 463);
+    await eventually(() => refusals > 0);
+    hold.distrustRedis();
+    stage.said = undefined;
+    stage.nowMs += MINUTE_MS;
+    await eventually(() => {
+      hold.tick();
+      return stage.calls.includes('lifted');
+    });
+    expect(await verdict).to.equal(true);
+    expect(await stored()).to.equal(undefined);
+    hold.stop();
+  });
+
   it('is recorded again without those who were forgotten', async () => {
     stage.said = { kind: 'new_chat_cap' };
     const hold = attached();

@@ -77,6 +77,7 @@ export class NewContactHold {
   private isSeeking = false;
   /** Those who had an attempt in this round: each has one before the next round. */
   private readonly tried = new Set<string>();
+  private recorded: Promise<void> = Promise.resolve();
   private isLoaded = false;
   private stopped = false;
 
@@ -321,8 +322,12 @@ export class NewContactHold {
     this.tried.delete(name);
   }
 
-  private async record(refused: readonly string[]): Promise<void> {
+  /** One after the other: what Redis refuses for a moment is written again, and what came after it would be undone. */
+  private record(refused: readonly string[]): Promise<void> {
     const { store, ownership } = this.deps;
-    await recordRestriction(store, ownership, restrictionOf(this.state), refused);
+    const restriction = restrictionOf(this.state);
+    const recorded = this.recorded.then(() => recordRestriction(store, ownership, restriction, refused));
+    this.recorded = recorded.catch(() => {});
+    return recorded;
   }
 }
