@@ -89,7 +89,7 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   );
   const { onCommand } = metrics;
   const clients: RedisClients<Purpose | Always> = createRedisClients<Purpose | Always>({
-    ...{ url: config.REDIS_URL, logger, name, purposes: all, onCommand },
+    ...{ url: config.REDIS_URL, logger, name, purposes: all, onCommand, waitAtFirst: true },
   });
   lifecycle.add('redis', clients.close);
   await clients.waitForReady(stopping);
@@ -121,6 +121,7 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
     },
     started: () => {
       missing = undefined;
+      clients.failFastFromNow();
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Logger } from '../logs/logger.js';
 import { connectTo } from './connect.js';
 import { parseRedisUrl } from './redis-address.js';
 import { isCluster } from './redis-nodes.js';
+import { waitAtFirst } from './wait-at-first.js';
 import { onWholeSlots } from './whole-slots.js';
 
 /**
@@ -29,11 +30,15 @@ export interface RedisClientsOptions<Purpose extends RedisPurpose> {
   onCommand?: (purpose: RedisPurpose) => ((seconds: number, error?: Error) => void) | undefined;
   /** The purposes to connect for. Default: `commands`, `failFast`, `queue` and `subscriber`. */
   purposes?: readonly Purpose[];
+  /** Until `failFastFromNow` is called all wait: no caller does yet, and a start that fails in a failover would be of no use. */
+  waitAtFirst?: boolean;
 }
 
 export type RedisClients<Purpose extends RedisPurpose = DefaultPurpose> = Record<Purpose, Redis> & {
   /** Rejects with `redis_away` when Redis has not let all of them in before `until` is aborted. Default: in 10 s. */
   waitForReady(until?: AbortSignal): Promise<void>;
+  /** Callers come. */
+  failFastFromNow(): void;
   /** Closes all. Safe to repeat. */
   close(): Promise<void>;
 };
@@ -76,7 +81,7 @@ const DEFAULT_PURPOSES = ['commands', 'failFast', 'queue', 'subscriber'] as cons
 export function createRedisClients<Purpose extends RedisPurpose = DefaultPurpose>(
   options: RedisClientsOptions<Purpose>,
 ): RedisClients<Purpose> {
-  const { url, logger, name = 'gateway', purposes = DEFAULT_PURPOSES, onCommand } = options;
+  const { url, logger, name = 'gateway', purposes = DEFAULT_PURPOSES, onCommand, waitAtFirst: waits = false } = options;
   const address = parseRedisUrl(url);
   const connect = connectTo(address);
   // A subscriber is refused nothing, and Sentinels and a Cluster tell it of the next master: a proxy in front of one address does not.
@@ -108,6 +113,7 @@ export function createRedisClients<Purpose extends RedisPurpose = DefaultPurpose
     purposes.map((purpose) => [purpose, make(purpose)]),
   );
   const all = Object.values(clients);
+  const ends = waits ? all.map(waitAtFirst) : [];
   const [check, everyMs] =
     address.kind === 'cluster' ? ([leaveNodeAlone, LOOK_AT_NODE_EVERY_MS] as const) : ([ping, PING_EVERY_MS] as const);
   const pings = setInterval(() => clients.subscriber && check(clients.subscriber), everyMs).unref();
@@ -115,6 +121,9 @@ export function createRedisClients<Purpose extends RedisPurpose = DefaultPurpose
     ...(clients as Record<Purpose, Redis>),
     waitForReady: async (until = AbortSignal.timeout(READY_TIMEOUT_MS)) => {
       await Promise.all(all.map((client) => waitForReady(client, until)));
+    },
+    failFastFromNow() {
+      for (const end of ends.splice(0)) end();
     },
     close: async () => {
       clearInterval(pings);
