@@ -3,6 +3,7 @@ import { type DeviceAddress, deviceOfName, nameOfDevice } from '@gateway/contrac
 import type { HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { ShardWatch } from '@gateway/fleet/shard-watch';
 import { MasterInDoubtError } from '@gateway/fleet/standing';
+import { inTime } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { contain } from '@gateway/runtime/process/contain';
@@ -80,8 +81,8 @@ export class ConnectionController {
   private async tick(): Promise<void> {
     this.ticks++;
     for (const name of this.unsettled) this.look(name);
-    await Promise.all(this.looks.values());
-    // Counted from the end: while Redis is away, ticks must not pile up.
+    // No longer: what is asked of a node that is away has no answer, and the others have their turns. A look goes on until it has its own.
+    await inTime(Promise.all(this.looks.values()), this.deps.tickMs);
     if (!this.stopped) this.timer = setTimeout(() => void this.tick(), this.deps.tickMs);
   }
 

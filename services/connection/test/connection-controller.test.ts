@@ -1,4 +1,6 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { MasterInDoubtError } from '@gateway/fleet/standing';
+import { defer } from '@gateway/runtime/deferred';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
@@ -6,6 +8,7 @@ import { ensureDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { expect } from 'chai';
+import { takeOut } from './support/test-controller.js';
 import { useControllers } from './support/use-controllers.js';
 
 describe('the connection controller', () => {
@@ -278,6 +281,41 @@ describe('the connection controller', () => {
     });
     await device.link();
     expect(tries).to.be.at.least(3);
+  });
+
+  it('tries again what failed at one device while another one has no answer, as its node of a Cluster is away', async () => {
+    const away = defer<void>();
+    const theirs = { ...device.address, workspace: 'other' };
+    await ensureDevice(space.store, theirs);
+    await requestLink(space.store, theirs, { attemptId: 'theirs', method: 'qrCode', forceNew: false });
+    let hung = 0;
+    const run: RunScript = async (name, keys, args) => {
+      if (name === 'read-device-state' && keys.includes(deviceKeys(space.store.space, theirs).desired)) {
+        hung++;
+        await away.promise;
+      }
+      return space.store.run(name, keys, args);
+    };
+    let tries = 0;
+    await start(
+      {
+        wrap: (keeper) => ({
+          release: (ownership) => keeper.release(ownership),
+          async acquire(address) {
+            if (++tries < 3) throw new MasterInDoubtError();
+            return keeper.acquire(address);
+          },
+        }),
+      },
+      { ...space.store, run },
+    );
+    await eventually(() => hung > 0, { what: 'it asks' });
+    try {
+      await device.link();
+    } finally {
+      away.resolve();
+      await takeOut(space.store, theirs);
+    }
   });
 
   it('gives an attempt that failed by surprise another try on the next tick, not at once', async () => {
