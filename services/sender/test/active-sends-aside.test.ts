@@ -58,6 +58,21 @@ describe('active sends that are set aside', () => {
     expect(stage.sends.has('list-2')).to.equal(false);
   });
 
+  it('loads what has just gone aside to be held, where Redis may have forgotten that it is, and nothing that has been aside for long', async () => {
+    await hold('list-0');
+    stage.nowMs += 5 * 60_000 + 1;
+    await hold('list-1');
+    stage.loaded = [];
+    stage.sends.distrustRedis();
+    await eventually(() => active().includes('list-1'));
+    expect(stage.loaded).to.deep.equal(['list-1']);
+    const [send] = stage.sends.inTurn();
+    send!.hold(send!.takeForLookUp(10, 0).map(({ index }) => index));
+    stage.sends.settle();
+    expect(active()).to.deep.equal([]);
+    expect(['list-0', 'list-1'].map((name) => stage.sends.has(name))).to.deep.equal([true, true]);
+  });
+
   it('names one of those who wait for the end of a restriction, of a send at work or aside', async () => {
     expect(await stage.sends.findHeld(() => true)).to.equal(undefined);
     await hold('list-0');

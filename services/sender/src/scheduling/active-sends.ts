@@ -41,6 +41,8 @@ interface Aside {
   /** Whom it is held for only Redis knows: there may be thousands of long lists. */
   isHeld: boolean;
   rest: Rest | undefined;
+  /** Since when, by the monotonic clock. */
+  sinceMs: number;
   /** It waits for a place, and for nothing else. */
   isWaiting?: true;
   /** These people are the first of it, once it is taken up again. */
@@ -55,6 +57,8 @@ const MAX_SOUGHT = 20;
 const REST_FACTOR = 9;
 /** One that could not be loaded is loaded again. */
 const AGAIN_MS = 60_000;
+/** What Redis has forgotten is of a moment before its failover, which takes less than this. */
+const FORGOTTEN_MS = 5 * 60_000;
 
 /**
  * The sends of a device and where each is:
@@ -131,12 +135,15 @@ export class ActiveSends extends PlacedSends {
 
   /**
    * Redis may have forgotten what became of some recipients, as a replica that is the master now: each send that is here is loaded once
-   * more when it has ended here.
+   * more when it has ended here, and at once where it has just gone aside to be held. Only Redis knows who is held there: who is forgotten
+   * would be released by nothing, and tried by nothing.
    */
   distrustRedis(): void {
     for (const { messageId, record } of this.all()) this.again.set(messageId, workOf(record));
     const { otp, bulk } = this.loading;
     for (const [messageId, work] of [...otp, ...bulk]) this.again.set(messageId, work);
+    const sinceMs = this.deps.monotonicMs() - FORGOTTEN_MS;
+    this.restart((aside) => aside.isHeld && !aside.isWaiting && aside.sinceMs >= sinceMs);
   }
 
   /** Takes in the lists that are open in Redis, as places are free. */
@@ -266,7 +273,8 @@ export class ActiveSends extends PlacedSends {
   }
 
   private setAside(send: SendProgress, rest?: Rest): void {
-    this.aside.set(send.messageId, { work: workOf(send.record), isHeld: send.hasHeld, rest });
+    const sinceMs = this.deps.monotonicMs();
+    this.aside.set(send.messageId, { work: workOf(send.record), isHeld: send.hasHeld, rest, sinceMs });
     this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
     this.leave(send);
   }
@@ -340,7 +348,8 @@ export class ActiveSends extends PlacedSends {
 
   private loadAgain(work: Work): void {
     const untilMs = this.deps.nowMs() + AGAIN_MS;
-    this.aside.set(work.messageId, { work, isHeld: false, rest: { untilMs, attempts: 0, uploadAttempts: 0 } });
+    const rest = { untilMs, attempts: 0, uploadAttempts: 0 };
+    this.aside.set(work.messageId, { work, isHeld: false, rest, sinceMs: this.deps.monotonicMs() });
     this.wakeAtMs = Math.min(this.wakeAtMs, untilMs);
   }
 }
