@@ -209,6 +209,16 @@ describe('active sends that are set aside', () => {
       }
     });
 
+    it('comes back at once where its pause was begun while the clock was ahead', async () => {
+      await refuseAll();
+      await stage.sends.takeIn(job('next'));
+      await eventually(() => active().includes('next'));
+      finish('next');
+      stage.nowMs -= 60 * 60_000;
+      stage.sends.wake();
+      await eventually(() => active().includes('list-0'));
+    });
+
     it('is tried as soon as it is due where it has kept its place', async () => {
       await fill();
       refuse('list-0');

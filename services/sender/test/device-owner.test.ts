@@ -255,6 +255,15 @@ describe('the owner of a device, on a script', () => {
     await isObserved({ status: 'connected' });
   });
 
+  it('waits for no pause of its own that was written while the clock of Redis was ahead', async () => {
+    await isOpen();
+    stage.sessions[0]!.lose({ kind: 'reconnect', code: 428, backoff: 'network' });
+    await isObserved({ status: 'connecting' });
+    stage.startMs -= 3_600_000;
+    stage.owner.look();
+    await isOpen(2);
+  });
+
   it('keeps the pause that the network asked for in sight, whatever it waits for itself', async () => {
     await isOpen();
     await stage.owner.handOver();

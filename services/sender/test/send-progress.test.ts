@@ -156,6 +156,20 @@ describe('SendProgress', () => {
     }
   });
 
+  it('makes another attempt at once where the pause was begun while the clock was ahead', () => {
+    const [hourMs, pauseMs] = [60 * 60_000, 5 * 60_000];
+    const send = openSend([recipient(0)]);
+    for (let i = 0; i < 20; i++) {
+      expect(take(send, i * pauseMs)?.recipient).to.equal(0);
+      send.retryLater(0, i * pauseMs);
+    }
+    const nowMs = 19 * pauseMs;
+    expect(lookUp(send, { nowMs }), 'a pause as long as any').to.deep.equal([]);
+    expect(send.restAt(nowMs)?.untilMs).to.equal(nowMs + pauseMs);
+    expect(send.restAt(nowMs - hourMs)).to.equal(undefined);
+    expect(lookUp(send, { nowMs: nowMs - hourMs })).to.deep.equal([0]);
+  });
+
   it('sends a message that got no answer again at once, and then after pauses: it must not hold up the others', () => {
     const send = openSend();
     expect(take(send)?.recipient).to.equal(0);

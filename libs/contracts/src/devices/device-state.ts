@@ -105,10 +105,18 @@ export function askedPauseEndMs(observed: ObservedState | undefined): number {
   return observed?.reason && asksPause(observed.reason) ? (observed.notBeforeMs ?? 0) : 0;
 }
 
-/** When the next login is allowed, in ms since 1970, as the last owner stored it for this request of the user; 0 at once. */
-export function nextLoginMs(desired: DesiredState, observed: ObservedState | undefined): number {
+/** Processes that follow the same clock differ by less. */
+const CLOCKS_DIFFER_MS = 5_000;
+
+/**
+ * How long until the next login, in ms, as the last owner stored it for this request of the user; 0 at once. A pause of its own that
+ * begins at a time to come is over: it was written while the clock of Redis was ahead, by as much as it would last too long.
+ */
+export function restBeforeLoginMs(desired: DesiredState, observed: ObservedState | undefined, nowMs: number): number {
   if (observed?.status !== 'connecting' || observed.attemptId !== desired.attemptId) return 0;
-  return observed.notBeforeMs ?? 0;
+  const { reason, sinceMs, notBeforeMs = 0 } = observed;
+  const isAsked = reason !== undefined && asksPause(reason);
+  return isAsked || sinceMs <= nowMs + CLOCKS_DIFFER_MS ? Math.max(0, notBeforeMs - nowMs) : 0;
 }
 
 /**

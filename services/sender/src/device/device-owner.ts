@@ -1,9 +1,9 @@
 import {
   askedPauseEndMs,
   type DesiredState,
-  nextLoginMs,
   type ObservedState,
   type Reason,
+  restBeforeLoginMs,
   type Want,
 } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
@@ -163,14 +163,15 @@ export class DeviceOwner {
   private async backOff(): Promise<void> {
     const { store, clock } = this.deps;
     const failed = await readStarts(store, this.address);
-    const untilMs = clock.nowMs() + startPauseMs(failed);
-    if (untilMs <= clock.nowMs()) return;
+    const pauseMs = startPauseMs(failed);
+    if (pauseMs <= 0) return;
+    const untilMs = clock.monotonicMs() + pauseMs;
     this.state = 'backingOff';
     this.logger.error('several owners of the device failed in a row, the next attempt is delayed', { failed });
     const isWanted = async () => (await readDeviceState(store, this.address)).desired?.want === 'linked';
-    await this.reportOwnWait({ status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) });
-    while (!this.mustEnd() && clock.nowMs() < untilMs && (await isWanted())) {
-      await this.wakeUp.wait(Math.min(untilMs - clock.nowMs(), this.lookMs()));
+    await this.reportOwnWait({ status: 'connecting', reason: 'owner_failing', notBeforeMs: clock.nowMs() + pauseMs });
+    while (!this.mustEnd() && clock.monotonicMs() < untilMs && (await isWanted())) {
+      await this.wakeUp.wait(Math.min(untilMs - clock.monotonicMs(), this.lookMs()));
     }
     this.state = 'opening';
   }
@@ -189,7 +190,7 @@ export class DeviceOwner {
       if (desired?.want !== 'linked') return this.letGo(socket, desired);
       if (!hasKeys) return this.unlink(desired, { reason: 'logged_out', quarantine: false });
       const end = socket.takeEnd();
-      const restMs = nextLoginMs(desired, observed) - this.deps.clock.nowMs();
+      const restMs = restBeforeLoginMs(desired, observed, this.deps.clock.nowMs());
       if (end) await this.afterEnd(desired, end);
       else if (socket.exists) await Promise.all([socket.keepShown(desired, observed), this.rest(this.lookMs())]);
       else if (restMs > 0) await this.wait(restMs);

@@ -64,7 +64,7 @@ export class FirstContactHold {
     const { session } = this;
     if (!session) return;
     if (session.firstContacts !== this.standing) this.enter(session.firstContacts);
-    const nowMs = this.deps.clock.nowMs();
+    const nowMs = this.deps.clock.monotonicMs();
     if (this.isLooking || this.met.size === 0 || nowMs < this.lookAtMs) return;
     this.isLooking = true;
     this.lookAtMs = nowMs + LOOK_MS;
@@ -78,7 +78,7 @@ export class FirstContactHold {
   /** A person wrote to the account, and may give it a token. */
   metPerson(phone: string): void {
     if (!this.isOn || this.met.size >= MAX_MET) return;
-    this.met.set(canonicalPhoneNumber(phone), { untilMs: this.deps.clock.nowMs() + TOKEN_MS, isGiver: false });
+    this.met.set(canonicalPhoneNumber(phone), { untilMs: this.deps.clock.monotonicMs() + TOKEN_MS, isGiver: false });
     this.lookAtMs = 0;
   }
 
@@ -93,7 +93,7 @@ export class FirstContactHold {
 
   private async lookAtMet(session: MessengerSession): Promise<void> {
     const givers = await session.findGivers([...this.met.keys()]);
-    const nowMs = this.deps.clock.nowMs();
+    const nowMs = this.deps.clock.monotonicMs();
     for (const [phone, person] of this.met) {
       if (person.untilMs < nowMs) this.met.delete(phone);
       else if (!person.isGiver && givers.has(phone)) {

@@ -67,6 +67,7 @@ export class NewContactHold {
   private question: Promise<Answered> | undefined;
   /** Questions so far. */
   private asked = 0;
+  /** By the monotonic clock. */
   private askAtMs = Number.POSITIVE_INFINITY;
   private newsAtMs = Number.NEGATIVE_INFINITY;
   /** Questions in turn that were not answered. */
@@ -185,7 +186,7 @@ export class NewContactHold {
   /** Called often. */
   tick(): void {
     if (!this.session || this.question) return;
-    const work: Promise<unknown> = this.deps.clock.nowMs() < this.askAtMs ? this.tryOne() : this.ask();
+    const work: Promise<unknown> = this.deps.clock.monotonicMs() < this.askAtMs ? this.tryOne() : this.ask();
     void work.catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
   }
 
@@ -281,7 +282,9 @@ export class NewContactHold {
   private enter(state: HoldState): void {
     const before = this.state;
     this.state = state;
-    this.askAtMs = Math.min(this.askAtMs, nextQuestionAtMs(state, this.silences, this.deps.clock.nowMs()));
+    const nowMs = this.deps.clock.nowMs();
+    const restMs = nextQuestionAtMs(state, this.silences, nowMs) - nowMs;
+    this.askAtMs = Math.min(this.askAtMs, this.deps.clock.monotonicMs() + restMs);
     this.count(before, -1);
     this.count(state, 1);
     this.log(before, state);

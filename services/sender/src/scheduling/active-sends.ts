@@ -6,7 +6,7 @@ import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
 import { type MemoryBudget, UNREAD_BYTES } from './memory-budget.js';
 import { PlacedSends, type Work } from './placed-sends.js';
-import type { LoadOptions, Rest } from './retries.js';
+import { isOver, type LoadOptions, type Rest } from './retries.js';
 import type { SendProgress } from './send-progress.js';
 import { WaitingLists, type WaitingListsDeps } from './waiting-lists.js';
 
@@ -87,11 +87,11 @@ export class ActiveSends extends PlacedSends {
 
   constructor(private readonly deps: ActiveSendsDeps) {
     super();
-    const { nowMs, readPage, onUnreadable } = deps;
+    const { monotonicMs, readPage, onUnreadable } = deps;
     const isWaiting = (messageId: string) =>
       !this.isPlaced(messageId) && (this.aside.get(messageId)?.isWaiting ?? true);
     const onFound = () => this.fillPlaces();
-    this.lists = new WaitingLists({ nowMs, readPage, isWaiting, onFound, onUnreadable });
+    this.lists = new WaitingLists({ monotonicMs, readPage, isWaiting, onFound, onUnreadable });
   }
 
   /** Nothing is here, and nothing waits for a place. */
@@ -189,7 +189,7 @@ export class ActiveSends extends PlacedSends {
     const nowMs = this.deps.nowMs();
     if (this.room > 0) this.fillPlaces();
     if (this.sought.size > 0) void this.seek();
-    if (nowMs < this.wakeAtMs) return;
+    if (this.wakeAtMs === Number.POSITIVE_INFINITY || !isOver(this.wakeAtMs, nowMs)) return;
     this.wakeAtMs = Number.POSITIVE_INFINITY;
     this.restart((aside) => isDue(aside, nowMs));
     for (const { rest, isWaiting } of this.aside.values())
@@ -355,7 +355,7 @@ export class ActiveSends extends PlacedSends {
 }
 
 function isDue({ rest, isWaiting }: Aside, nowMs: number): boolean {
-  return rest !== undefined && !isWaiting && rest.untilMs <= nowMs;
+  return rest !== undefined && !isWaiting && isOver(rest.untilMs, nowMs);
 }
 
 function workOf({ messageId, requestId, priority }: SendRecord): Work {

@@ -1,5 +1,5 @@
 import type { MediaUpload } from '@gateway/contracts/content/media-content';
-import { pauseAfter } from './retries.js';
+import { isOver, pauseAfter } from './retries.js';
 
 /** About half an hour with the pauses in between. */
 const MAX_ATTEMPTS = 12;
@@ -23,7 +23,7 @@ export class FileProgress {
   }
 
   isDue(nowMs: number): boolean {
-    return this.isLacking && !this.uploading && nowMs >= this.notBeforeMs;
+    return this.isLacking && !this.uploading && isOver(this.notBeforeMs, nowMs);
   }
 
   /** After a pause that doubles at each attempt; `false` after the last attempt. */

@@ -1,5 +1,12 @@
 const FIRST_MS = 2_000;
 const LONGEST_MS = 5 * 60_000;
+/** What the clock may be set by while all is well. */
+const CLOCK_MS = 5_000;
+
+/** Whether a pause is over; also one that would last longer than any, as it was begun while the clock was ahead. */
+export function isOver(untilMs: number, nowMs: number): boolean {
+  return untilMs <= nowMs || untilMs > nowMs + LONGEST_MS + CLOCK_MS;
+}
 
 /** What is kept of a send that gave up its place: all recipients that are not held get their next attempt at the same time. */
 export interface Rest {
@@ -52,7 +59,7 @@ export class Retries {
   }
 
   isDue(index: number, nowMs: number): boolean {
-    return (this.dueAtMs.get(index) ?? 0) <= nowMs;
+    return isOver(this.dueAtMs.get(index) ?? 0, nowMs);
   }
 
   /** The next pause of this recipient is a short one again. */

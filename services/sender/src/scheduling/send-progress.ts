@@ -9,7 +9,7 @@ import { FormerAttempts, HOLD_REASONS, isSuspectSend, type WaitReason } from './
 import { weighSend } from './memory-budget.js';
 import { type IllegalMoveError, Places } from './places.js';
 import { RecipientNumbers } from './recipient-numbers.js';
-import { type Rest, Retries } from './retries.js';
+import { isOver, type Rest, Retries } from './retries.js';
 
 /** One message to go out. */
 export interface WorkItem {
@@ -129,7 +129,7 @@ export class SendProgress {
     if (!this.rests) return undefined;
     const { firstMs, lastMs, attempts } = this.retries.summary(this.places.in('pausing'));
     const nextMs = this.file.isLacking ? this.file.notBeforeMs : firstMs;
-    if (nextMs <= nowMs) return undefined;
+    if (isOver(nextMs, nowMs)) return undefined;
     return { untilMs: Math.max(nextMs, lastMs), attempts, uploadAttempts: this.file.attempts };
   }
 

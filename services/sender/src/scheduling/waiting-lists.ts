@@ -4,7 +4,7 @@ import { toError } from '@gateway/runtime/errors';
 import type { OpenPage, OpenPlace } from '@gateway/store/sends/open-sends';
 
 export interface WaitingListsDeps {
-  nowMs(): number;
+  monotonicMs(): number;
   /** Open lists in the order in which they were accepted, at most `MAX_FOUND`. */
   readPage(after: OpenPlace | undefined): Promise<OpenPage>;
   /** Whether it waits for a place, and not for anything else. */
@@ -69,7 +69,7 @@ export class WaitingLists {
   }
 
   private get mayRead(): boolean {
-    return !this.reading && !this.knowsAll && this.deps.nowMs() >= this.notBeforeMs;
+    return !this.reading && !this.knowsAll && this.deps.monotonicMs() >= this.notBeforeMs;
   }
 
   private async read(): Promise<void> {
@@ -77,7 +77,7 @@ export class WaitingLists {
     try {
       while (this.found.length === 0 && (this.mayHaveMissed || this.place !== undefined)) await this.readOn();
     } catch (thrown) {
-      this.notBeforeMs = this.deps.nowMs() + AGAIN_MS;
+      this.notBeforeMs = this.deps.monotonicMs() + AGAIN_MS;
       this.mayHaveMissed = true;
       this.deps.onUnreadable(toError(thrown));
     } finally {

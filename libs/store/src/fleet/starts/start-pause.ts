@@ -17,5 +17,5 @@ const LONGEST_MS = 2 * 60_000;
 export function startPauseMs(failed: number, random = Math.random()): number {
   const tooMany = failed - FREE_FAILURES;
   if (tooMany < 0) return 0;
-  return Math.min(FIRST_MS * 2 ** tooMany, LONGEST_MS) * (0.1 + 0.9 * random);
+  return Math.ceil(Math.min(FIRST_MS * 2 ** tooMany, LONGEST_MS) * (0.1 + 0.9 * random));
 }
