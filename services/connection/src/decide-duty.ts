@@ -29,7 +29,8 @@ export function decideDuty(
     case 'parked':
       return { kind: 'none' };
     case 'linked': {
-      const isDue = observed?.firstLogin === 'due' && nowMs - observed.sinceMs >= senderWaitMs;
+      // One of a time to come was made while the clock of Redis was ahead.
+      const isDue = observed?.firstLogin === 'due' && Math.abs(nowMs - observed.sinceMs) >= senderWaitMs;
       return hasKeys && isDue && askedPauseEndMs(observed) <= nowMs ? { kind: 'complete', desired } : { kind: 'none' };
     }
   }

@@ -32,6 +32,12 @@ const TABLE: Case[] = [
   ['none', 'the owner is about to log out', { desired: desire('unlinked'), hasKeys: true, isOwned: true }],
   ['none', 'senders have had no time to claim a newly linked device', linkedAt({ firstLogin: 'due' }), 4_999],
   ['complete', 'no sender has claimed a newly linked device', linkedAt({ firstLogin: 'due' }), 5_000],
+  [
+    'complete',
+    'a device was newly linked while the clock of Redis was ahead',
+    linkedAt({ firstLogin: 'due', sinceMs: 3_600_000 }),
+    1_000,
+  ],
   ['none', 'a sender has a newly linked device', { ...linkedAt({ firstLogin: 'due' }), isOwned: true }, 60_000],
   ['none', 'no sender has claimed a device that has been logged in before', linkedAt(), 60_000],
   [

@@ -35,7 +35,7 @@ export class ClientVersion {
   private last: VersionInForce | undefined;
   /** The refused version that a device of this process is trying. */
   private onTrial: string | undefined;
-  private nextClaimAtMs = 0;
+  private claimedAtMs = 0;
 
   constructor(
     private readonly deps: {
@@ -108,8 +108,8 @@ export class ClientVersion {
   private async claimTrial(version: string): Promise<boolean> {
     const { store, clock, logger } = this.deps;
     // Every device that waits looks every few seconds.
-    if (clock.nowMs() < this.nextClaimAtMs) return false;
-    this.nextClaimAtMs = clock.nowMs() + Math.min(CLAIM_EVERY_MS, this.trialEveryMs);
+    if (Math.abs(clock.nowMs() - this.claimedAtMs) < Math.min(CLAIM_EVERY_MS, this.trialEveryMs)) return false;
+    this.claimedAtMs = clock.nowMs();
     const { trial } = clientVersionKeys(store.space);
     if ((await writeAlways(store, 'SET', trial, version, 'PX', this.trialEveryMs, 'NX')) === null) return false;
     this.onTrial = version;

@@ -60,7 +60,7 @@ class InboundShares {
 
   async note({ workspace, device }: DeviceAddress, { bytes, nowMs }: { bytes: number; nowMs: number }): Promise<void> {
     const name = `${workspace}/${device}`;
-    if (nowMs - (this.notedAtMs.get(name) ?? 0) < KNOWN_MS) return;
+    if (Math.abs(nowMs - (this.notedAtMs.get(name) ?? 0)) < KNOWN_MS) return;
     this.notedAtMs.set(name, nowMs);
     const { receivedBytes, shortDeviceIds: shortIds } = workspaceKeys(this.store.space, workspace);
     const noted = `${bytes}/${Math.floor(nowMs / MS_PER_HOUR)}`;
@@ -73,7 +73,7 @@ class InboundShares {
 
   private async read(workspace: Workspace, nowMs: number): Promise<Known> {
     const before = await this.known.get(workspace);
-    if (before && nowMs - before.sinceMs < KNOWN_MS) return before;
+    if (before && Math.abs(nowMs - before.sinceMs) < KNOWN_MS) return before;
     const reading = this.load(workspace, nowMs);
     this.known.set(workspace, reading);
     reading.catch(() => this.known.delete(workspace));

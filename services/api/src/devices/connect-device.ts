@@ -193,7 +193,7 @@ const PASSKEY_NEWS_MS = 60_000;
 function refuseAfterPasskey({ desired, observed }: DeviceState, nowMs: number): void {
   const isAnswer = desired?.want === 'unlinked' && observed?.attemptId === desired.attemptId;
   if (!isAnswer || observed?.reason !== 'passkey_required') return;
-  if (nowMs - observed.sinceMs < PASSKEY_NEWS_MS) throw passkeyRequired();
+  if (Math.abs(nowMs - observed.sinceMs) < PASSKEY_NEWS_MS) throw passkeyRequired();
 }
 
 /** The next attempt would fail in the same way, with the old link logged out: that takes an express `/disconnect`. */
