@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { sleep } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
 import { electionHeardAtMs, isNamedByMostSentinels } from '@gateway/runtime/redis/sentinels/sentinel-connector';
@@ -65,6 +66,31 @@ describe('a client of a master that a Sentinel names', () => {
     failOver();
     sentinel.drop();
     await eventually(() => isAt(masters[1]), WITHIN);
+  });
+
+  it('leaves no rejection to the process where a Sentinel hangs as it is listened to again, or is left meanwhile', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      await connect();
+      await eventually(() => sentinel.asked > 1, WITHIN);
+      sentinel.isDeaf = true;
+      const { subscriptions } = sentinel;
+      sentinel.drop();
+      await eventually(() => sentinel.subscriptions > subscriptions, WITHIN);
+      // Longer than a Sentinel is waited for.
+      await sleep(2_500);
+      sentinel.drop();
+      const { subscriptions: again } = sentinel;
+      await eventually(() => sentinel.subscriptions > again, WITHIN);
+      await clients.close();
+      await sentinel.isLeft();
+      await setImmediate();
+      expect(unhandled).to.deep.equal([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
   });
 
   it('knows of a failover that began while its connection to the Sentinel was lost, as long as that is under way', async () => {

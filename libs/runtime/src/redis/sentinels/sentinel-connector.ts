@@ -139,7 +139,9 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
 
   private listenTo(sentinel: RedisNode): void {
     const { listeners, lost, unheardSinceMs } = this;
-    const listener = this.connectTo(sentinel, { retryStrategy: this.options.sentinelReconnectStrategy });
+    // We subscribe anew ourselves: no one hears of it where that of ioredis fails, and the process would end.
+    const again = { retryStrategy: this.options.sentinelReconnectStrategy, autoResubscribe: false };
+    const listener = this.connectTo(sentinel, again);
     const learn = async () => {
       this.compare(await this.ask(sentinel));
       this.listenToNew();
