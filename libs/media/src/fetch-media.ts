@@ -27,6 +27,8 @@ const TIMEOUT_MS = 60_000;
 /** Beside what a reader may take who is as slow as is allowed. */
 const SPARE_MS = 15 * 60_000;
 const PATH = /^\/[^\s\\#]{1,1000}$/;
+/** Of a path that has expired its servers say 403: it says until when it holds, and is signed. */
+const GONE: readonly number[] = [403, 404, 410];
 /** The network's own client names itself so to file servers. */
 const ORIGIN = { origin: 'https://web.whatsapp.com' };
 
@@ -56,7 +58,7 @@ async function ask(
   const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, wholeMs, headers: ORIGIN, signal };
   try {
     const { status, body } = await streamUrl(`https://${hostOf(media.host)}${media.directPath}`, policy, limits);
-    if (body || status === 404 || status === 410) return body;
+    if (body || GONE.includes(status)) return body;
     throw unavailable(logger, { why: 'the network did not hand out a file', status });
   } catch (thrown) {
     if (!(thrown instanceof EgressError)) throw thrown;
