@@ -1,5 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import type { IncomingMessage } from '@gateway/messenger/session/session-events';
 import { defer } from '@gateway/runtime/deferred';
+import { node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { type Device, makeNumbers, type TestSession, useSessions } from './support/session-fixture.js';
@@ -40,6 +42,28 @@ describe('receiving a message', () => {
     expect(message).to.include({ platformId: id, phone: friend, text: 'are you open on Sunday?' });
     expect(message.atMs).to.be.closeTo(Date.now(), 5_000);
     await eventually(() => !isKept(id));
+  });
+
+  it('tells in its turn that there was something which only the phone gets, as a picture that may be seen once', async () => {
+    const written = defer<void>();
+    const heard: IncomingMessage[] = [];
+    await open((message) => {
+      heard.push(message);
+      return written.promise;
+    });
+    await write('here it comes');
+    const attrs = { id: '3AONCE', from: `${friend}@s.whatsapp.net`, type: 'media', notify: 'Ann', t: '1800000000' };
+    const [linked] = sessions.simulator.network.accounts.ensure(device.phone).devices.values();
+    linked!.mailbox.post(node('message', attrs, [node('unavailable', { type: 'view_once' })]));
+    await eventually(() => heard.length === 1);
+    await setTimeout(50);
+    expect(heard.map(({ text }) => text)).to.deep.equal(['here it comes']);
+    expect(isKept('3AONCE')).to.equal(true);
+    written.resolve();
+    await eventually(() => !isKept('3AONCE'));
+    const what = { platformId: '3AONCE', phone: friend, name: 'Ann', text: '', atMs: 1_800_000_000_000 };
+    expect(heard[1]).to.deep.include({ ...what, content: { type: 'unsupported' } });
+    expect(heard).to.have.length(2);
   });
 
   it('comes from the number of a person who writes under their hidden identifier', async () => {

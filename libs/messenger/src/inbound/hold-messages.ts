@@ -6,6 +6,7 @@ import {
   areJidsSameUser,
   type BaileysSocket,
   type BinaryNode,
+  getBinaryNodeChild,
   getBinaryNodeChildren,
   jidDecode,
   jidNormalizedUser,
@@ -13,8 +14,9 @@ import {
   proto,
   unpadRandomMax16,
 } from '../socket/baileys.js';
+import { replaceListeners } from '../socket/listeners.js';
 import { cutText } from './cut-text.js';
-import { isPlatformId, readInbound, readTime } from './read-inbound.js';
+import { isPlatformId, type ReadInbound, readInbound, readTime } from './read-inbound.js';
 
 export interface HoldMessagesDeps {
   /** The message is confirmed to the network when this resolves. */
@@ -31,6 +33,9 @@ const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted',
  * and can still decrypt it: the ratchet step and the confirmation both come later.
  *
  * The library's own event comes only after all that, up to 20 s late during a backlog.
+ *
+ * What only the phone gets, as a picture that may be seen once, is handed over in its turn: that there was something. Before what takes
+ * messages in turn is there.
  */
 export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): void {
   const { signalRepository, authState } = sock;
@@ -39,6 +44,10 @@ export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): void 
     for (const { content } of getBinaryNodeChildren(stanza, 'enc')) {
       if (content instanceof Uint8Array) stanzas.set(content, stanza);
     }
+  });
+  replaceListeners(sock, 'CB:message', (library) => async (stanza) => {
+    if (isWithheld(stanza)) await handOver(sock, deps, { stanza });
+    return library(stanza);
   });
   const decrypt = signalRepository.decryptMessage.bind(signalRepository);
   signalRepository.decryptMessage = (sealed) =>
@@ -51,13 +60,26 @@ export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): void 
     }, sealed.jid);
 }
 
+interface Arrived {
+  stanza: BinaryNode;
+  /** `undefined`: it is withheld. */
+  plain?: Uint8Array;
+}
+
+const WITHHELD: ReadInbound = { text: '', content: { type: 'unsupported' } };
+
+/** Nothing of it comes to other devices than the phone, now or later. */
+function isWithheld(stanza: BinaryNode): boolean {
+  return !!getBinaryNodeChild(stanza, 'unavailable') && !getBinaryNodeChild(stanza, 'enc');
+}
+
 async function handOver(
   sock: BaileysSocket,
   { onMessage, onFailed }: HoldMessagesDeps,
-  { stanza, plain }: { stanza: BinaryNode; plain: Uint8Array },
+  arrived: Arrived,
 ): Promise<void> {
   try {
-    const message = await readIncoming(sock, stanza, plain);
+    const message = await readIncoming(sock, arrived);
     if (message) await onMessage(message);
   } catch (thrown) {
     onFailed(thrown);
@@ -67,15 +89,11 @@ async function handOver(
 
 async function readIncoming(
   sock: BaileysSocket,
-  { attrs }: BinaryNode,
-  plain: Uint8Array,
+  { stanza: { attrs }, plain }: Arrived,
 ): Promise<IncomingMessage | undefined> {
   const { id: platformId, from } = attrs;
   if (!isPlatformId(platformId) || !isFromPerson(sock, attrs)) return undefined;
-  const content = readContent(plain);
-  // Messages from other devices of ours are marked as such, under any name.
-  if (!content || content.deviceSentMessage) return undefined;
-  const read = readInbound(content);
+  const read = plain ? readPlain(plain) : WITHHELD;
   if (!read) return undefined;
   const jid = jidNormalizedUser(from);
   const named = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn);
@@ -99,6 +117,12 @@ async function readIncoming(
 function isFromPerson({ user }: BaileysSocket, { from, participant, category }: BinaryNode['attrs']): boolean {
   const isOurs = areJidsSameUser(from, user?.id) || areJidsSameUser(from, user?.lid);
   return !isOurs && participant === undefined && category !== 'peer' && PERSONS.has(jidDecode(from)?.server ?? '');
+}
+
+function readPlain(plain: Uint8Array): ReadInbound | undefined {
+  const content = readContent(plain);
+  // Messages from other devices of ours are marked as such, under any name.
+  return content && !content.deviceSentMessage ? readInbound(content) : undefined;
 }
 
 /** `undefined` for what the library cannot read either: it reports that to the network itself. */

@@ -36,7 +36,7 @@ import type { SessionDeps } from './session-deps.js';
 import { SessionEndedError } from './session-errors.js';
 import type { Account, EndCircumstances } from './session-events.js';
 import type { LookUpResult, MessengerSession, OutgoingMessage, SentMessage } from './session-types.js';
-import { watchNetwork } from './watch-network.js';
+import { watchMessages, watchNetwork } from './watch-network.js';
 import { within } from './within.js';
 
 const SEND_TIMEOUT_MS = 20_000;
@@ -124,6 +124,7 @@ export class Session implements MessengerSession {
     this.#firstContacts = new FirstContacts({ auth, tokens: this.#contactTokens });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
+    watchMessages(deps);
     // The hook that is added last sees a message first.
     this.#catchUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs });
     this.caughtUp = this.#catchUp.done;

@@ -30,8 +30,8 @@ export interface WatchNetworkDeps extends SessionDeps {
 
 /** Listens to all unsolicited stanzas of the network, and passes each to its handler. */
 export function watchNetwork(deps: WatchNetworkDeps): void {
-  const { sock, onEvent, end, optional } = deps;
-  const onFailed = (error: unknown) => end.begin(toFailureOutcome(error));
+  const { sock, onEvent, optional } = deps;
+  const onFailed = failer(deps);
   // The library's own shutdown is part of the end.
   sock.ws.on('frame', ({ tag }: Partial<BinaryNode>) => tag === 'xmlstreamend' || optional.noteFrame());
   confirmUnread(sock);
@@ -41,7 +41,6 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
     if (connection === 'open') deps.onOpen();
   });
   watchReceipts(deps);
-  holdMessages(sock, { onMessage: (message) => takeMessage(onEvent, message), onFailed });
   watchMigration(sock, {
     onNamespace: (namespace) => migrate(deps, namespace),
     onSetting: (isEnabled) => deps.addressing.noteMigrationSetting(isEnabled),
@@ -51,6 +50,17 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
   watchRestriction(sock, () => void onEvent({ kind: 'restrictionNews' }));
   watchDeadline(sock, (expiresAtMs) => void onEvent({ kind: 'versionDeadline', expiresAtMs }));
 }
+
+/** What people write. Before what takes it in turn is there, which a hook that is added later is not in. */
+export function watchMessages(deps: Pick<SessionDeps, 'sock' | 'onEvent' | 'end'>): void {
+  const { sock, onEvent } = deps;
+  holdMessages(sock, { onMessage: (message) => takeMessage(onEvent, message), onFailed: failer(deps) });
+}
+
+const failer =
+  ({ end }: Pick<SessionDeps, 'end'>) =>
+  (error: unknown) =>
+    end.begin(toFailureOutcome(error));
 
 async function takeMessage(onEvent: OnSessionEvent, message: IncomingMessage): Promise<void> {
   await onEvent({ kind: 'message', message });
