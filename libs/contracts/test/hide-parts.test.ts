@@ -70,6 +70,8 @@ describe('what an endpoint does not want to know', () => {
     ['Arabic digits', '٧٧٠٠٩٠٠١٢٤'],
     ['Persian digits', '۰۷۷۰۰ ۹۰۰۱۲۴'],
     ['full-width digits', '＋４４７７００９００１２４'],
+    ['bold digits, as people adorn their names', '𝟕𝟕𝟎𝟎𝟗𝟎𝟎𝟏𝟐𝟒'],
+    ['Javanese digits', '꧗꧗꧐꧐꧙꧐꧐꧑꧒꧔'],
     ['signs between the digits', '(7700) ... 900 - ( 124 )'],
   ] as const) {
     it(`is the own number also in ${how}, in a text and in place of an emoji`, () => {

@@ -40,16 +40,22 @@ function numbersIn({ from, phone, content }: Data): string[] {
   return [...own, ...contacts.flatMap(({ phones }) => phones)];
 }
 
-/** The zeros of the scripts in which people write numbers; their other digits follow them. */
-const ZEROS = [
-  ...[0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6],
-  ...[0xe50, 0xed0, 0xf20, 0x1040, 0x17e0, 0x1810, 0xff10],
-];
-/** Each digit in all scripts. */
-const SPELLINGS = Array.from({ length: 10 }, (_, digit) => ZEROS.map((zero) => String.fromCodePoint(zero + digit)));
-const PLAIN = new Map(SPELLINGS.flatMap((spellings, digit) => spellings.map((each) => [each, String(digit)])));
+const DIGIT = /\p{Nd}/u;
+const PLAIN = new Map<string, string>();
 
-const digitsOf = (signs: readonly string[]) => signs.map((sign) => PLAIN.get(sign) ?? '').join('');
+/** Of a digit in any script or style. Those of one follow its zero, and the next zero may follow them. */
+function plainOf(digit: string): string {
+  const known = PLAIN.get(digit);
+  if (known !== undefined) return known;
+  const place = digit.codePointAt(0)!;
+  let first = place;
+  while (DIGIT.test(String.fromCodePoint(first - 1))) first--;
+  const plain = String((place - first) % 10);
+  PLAIN.set(digit, plain);
+  return plain;
+}
+
+const digitsOf = (signs: readonly string[]) => signs.map((sign) => (isDigit(sign) ? plainOf(sign) : '')).join('');
 
 /** A number, or `digits@lid`. */
 function maskPerson(person: string): string {
@@ -63,7 +69,6 @@ const END_DIGITS = 8;
 const LENGTHS = Array.from({ length: END_DIGITS }, (_, i) => i + 1);
 const MOST_DIGITS = 15;
 const GROUPED = /\p{Nd}(?:[^\p{L}\p{N}]{0,8}\p{Nd})*/gu;
-const DIGIT = /\p{Nd}/u;
 const isDigit = (sign: string | undefined) => sign !== undefined && (PLAIN.has(sign) || DIGIT.test(sign));
 
 /** The place of the last one. */
@@ -84,7 +89,7 @@ function maskGroup(group: string, ends: ReadonlySet<string>): string {
   for (const [place, sign] of signs.entries()) {
     if (!isDigit(sign)) continue;
     places.push(place);
-    digits = (digits + (PLAIN.get(sign) ?? '')).slice(-END_DIGITS);
+    digits = (digits + plainOf(sign)).slice(-END_DIGITS);
     if (place > runTo) [runFrom, runTo] = [place, runOfDigits(signs, place)];
     // Within a number there is no end; what has more digits than one is several.
     const isOne = runTo - runFrom < MOST_DIGITS;
