@@ -15,6 +15,7 @@ describe('what a phone may send', () => {
       { protocolMessage: { type: EPHEMERAL_SETTING, ephemeralExpiration: 86_400 } },
       { senderKeyDistributionMessage: { groupId: 'x' } },
       { messageContextInfo: { messageSecret: KEY } },
+      { albumMessage: { expectedImageCount: 3 }, messageContextInfo: { messageSecret: KEY } },
       { protocolMessage: { type: proto.Message.ProtocolMessage.Type.REVOKE, key: {} } },
     ]) {
       expect(read(message), JSON.stringify(message)).to.equal(undefined);
@@ -35,6 +36,17 @@ describe('what a phone may send', () => {
     const document = { documentMessage: { caption: 'at ten' } };
     for (const edited of [{ conversation: 'at ten' }, document, { documentWithCaptionMessage: { message: document } }])
       expect(edit(edited)).to.deep.equal({ text: 'at ten', content: { type: 'edited', to: { platformId: '3A' } } });
+  });
+
+  it('is what is in wrappings that the library does not know', () => {
+    const sticker = { stickerMessage: { ...FILE, mimetype: 'application/was' } };
+    expect(read({ lottieStickerMessage: { message: sticker } })?.content).to.include({ type: 'sticker' });
+    for (const wrapping of ['botInvokeMessage', 'botForwardedMessage'])
+      expect(read({ [wrapping]: { message: { conversation: 'at ten' } } })).to.deep.equal({
+        text: 'at ten',
+        content: { type: 'text' },
+      });
+    expect(read({ lottieStickerMessage: {} })?.content).to.deep.equal({ type: 'unsupported' });
   });
 
   it('is a file only with all that it takes to fetch it', () => {

@@ -32,18 +32,24 @@ const MEDIA_FIELDS = {
   stickerMessage: 'sticker',
 } as const satisfies Partial<Record<keyof proto.IMessage, InboundMediaType>>;
 
-/** Nothing that a person reads: keys of groups, and what only belongs to other fields. */
+/** Nothing that a person reads: keys of groups, what only belongs to other fields, and that the next pictures belong together. */
 const SILENT_FIELDS: ReadonlySet<string> = new Set([
   'senderKeyDistributionMessage',
   'fastRatchetKeySenderKeyDistributionMessage',
   'messageContextInfo',
+  'albumMessage',
 ]);
+
+/** Which the library leaves on: of a sticker that moves, of what is said to an assistant, and of what one said that is passed on. */
+const WRAPPINGS = ['lottieStickerMessage', 'botInvokeMessage', 'botForwardedMessage'] as const;
 
 /**
  * What a phone says in a message whose wrappers are gone; `undefined` for what no person wrote, such as a new timer of
  * disappearing messages. Everything is bounded: a phone may send what it wants. Previews are left out.
  */
-export function readInbound(message: proto.IMessage): ReadInbound | undefined {
+export function readInbound(given: proto.IMessage): ReadInbound | undefined {
+  const wrapped = WRAPPINGS.map((wrapping) => given[wrapping]?.message).find((inner) => inner != null);
+  const message = wrapped ?? given;
   const { protocolMessage } = message;
   if (protocolMessage) return readProtocol(protocolMessage);
   const read = readPlain(message) ?? readReference(message) ?? readFile(message) ?? readThing(message);
