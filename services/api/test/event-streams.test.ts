@@ -117,6 +117,18 @@ describe('streams of events', () => {
     rest.leave();
   });
 
+  it('say at once where they begin: who comes again before anything was told misses nothing in between', async () => {
+    const first = await open('?types=optout.added');
+    // After ten seconds it would say so in any case.
+    await eventually(() => /^id: .*\nevent: cursor$/m.test(first.heard), { timeoutMs: 8_000 });
+    first.leave();
+    await tell(1);
+    const [, cursor] = /^id: (.*)$/m.exec(first.heard)!;
+    const again = await open(`?types=optout.added&after=${cursor}`);
+    await eventually(() => again.heard.includes('447700901001'));
+    again.leave();
+  });
+
   it('say how far they have come where nothing is told: a browser that connects again goes on from there', async () => {
     const asked: (string | undefined)[] = [];
     let cut = () => {};

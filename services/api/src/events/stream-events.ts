@@ -41,7 +41,7 @@ export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
     summary: 'Follow events',
     description:
       'The same as server-sent events: `id` is the cursor, `event` the type, `data` the event. A client that connects again with `Last-Event-ID`, as ' +
-      'browsers do, misses nothing. Where nothing is told for ten seconds, `event: cursor` says how far it has come, with `{}` as `data`; or a ' +
+      'browsers do, misses nothing. Where nothing is told for ten seconds, and at the start without a cursor, `event: cursor` says how far it has come, with `{}` as `data`; or a ' +
       `comment comes, if that is where it was. ${LIMITS.eventWaitsPerToken} streams of a token at a time in each process of the API, waiting calls included. It ends when the token is revoked, and for a client that takes 30 seconds for one event.`,
     answer: { status: 200, description: 'A stream without an end.', body: Joi.object({}), isStream: true },
     errors: ['events_gone', 'not_confirmed'],
@@ -97,6 +97,11 @@ async function* tell(
   };
   let said: string | undefined;
   yield 'retry: 2000\n\n';
+  // Who comes again before it has heard anything would begin anew then, and miss what happens in between.
+  if (goOnAt(call) === undefined && first.rows.length === 0) {
+    said = sayCursor(first.next);
+    yield sayPlace(said);
+  }
   for (let page = first; !signal.aborted; ) {
     // Nothing that happened after its token was revoked is told.
     if (page.rows.length > 0 && !(await mayGoOn())) return;
