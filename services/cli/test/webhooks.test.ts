@@ -133,6 +133,7 @@ describe('webhooks on the command line', () => {
       ['parked', webhookId, '--after', 'x'],
       ['deliveries', webhookId, '--limit', '0'],
       ['replay', webhookId, '--after', '2026-02-30T00:00:00Z'],
+      ['replay', webhookId, 'evt_0', '--before', '2026-01-01T00:00:00Z'],
     ]) {
       expect((await runCli(space, ['webhooks', ...wrong])).code, wrong.join(' ')).to.equal(1);
     }

@@ -78,6 +78,7 @@ async function replay(
 ): Promise<void> {
   const nowMs = systemClock.nowMs();
   if (ids.length > 0 === (after !== undefined)) throw new Error('give either ids, or --after');
+  if (before !== undefined && after === undefined) throw new Error('--before goes with --after');
   const wanted = after === undefined ? { ids } : { afterMs: after, beforeMs: Math.min(before ?? nowMs, nowMs) };
   const outcome = await replayWebhook(store, { workspace, id }, wanted, nowMs);
   if (outcome === 'gone') throw noSuchWebhook(id);
