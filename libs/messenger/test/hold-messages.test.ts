@@ -66,6 +66,20 @@ describe('receiving a message', () => {
     expect(heard).to.have.length(2);
   });
 
+  for (const [server, jid] of [
+    ['hosted', '447700900124@s.whatsapp.net'],
+    ['hosted.lid', '447700900124@lid'],
+  ])
+    it(`comes from the same person where their device is at the network's own servers (${server})`, async () => {
+      const test = await open();
+      const attrs = { id: '3AHOST', from: `447700900124:99@${server}`, type: 'media', t: '1800000000' };
+      const [linked] = sessions.simulator.network.accounts.ensure(device.phone).devices.values();
+      linked!.mailbox.post(node('message', attrs, [node('unavailable')]));
+      const { phone, hiddenId, jid: writer } = await test.next('message');
+      expect(writer).to.equal(jid);
+      expect([phone, hiddenId]).to.include(server === 'hosted' ? '447700900124' : jid);
+    });
+
   it('comes from the number of a person who writes under their hidden identifier', async () => {
     const test = await open();
     await write('STOP', { addressing: 'lid' });

@@ -9,7 +9,6 @@ import {
   getBinaryNodeChild,
   getBinaryNodeChildren,
   jidDecode,
-  jidNormalizedUser,
   normalizeMessageContent,
   proto,
   unpadRandomMax16,
@@ -25,7 +24,13 @@ export interface HoldMessagesDeps {
   onFailed(error: unknown): void;
 }
 
-const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted', 'hosted.lid']);
+/** Under which people write, and how they are called there: a company whose device is at the network's own servers is still itself. */
+const PERSONS: ReadonlyMap<string, string> = new Map([
+  ['s.whatsapp.net', 's.whatsapp.net'],
+  ['lid', 'lid'],
+  ['hosted', 's.whatsapp.net'],
+  ['hosted.lid', 'lid'],
+]);
 
 /**
  * Hands over what people write to the account, each in a conversation of two, before the library confirms it and before
@@ -95,7 +100,7 @@ async function readIncoming(
   if (!isPlatformId(platformId) || !isFromPerson(sock, attrs)) return undefined;
   const read = plain ? readPlain(plain) : WITHHELD;
   if (!read) return undefined;
-  const jid = jidNormalizedUser(from);
+  const jid = personOf(from);
   const named = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn);
   const stored = named === undefined ? await phoneOfLid(sock, jid) : undefined;
   const phone = named ?? stored;
@@ -132,6 +137,11 @@ function readContent(plain: Uint8Array): proto.IMessage | undefined {
   } catch {
     return undefined;
   }
+}
+
+function personOf(from: string | undefined): string {
+  const { user, server } = jidDecode(from)!;
+  return `${user}@${PERSONS.get(server)}`;
 }
 
 function phoneOf(jid: string | null | undefined): string | undefined {
