@@ -38,6 +38,16 @@ describe('what a phone may send', () => {
       expect(edit(edited)).to.deep.equal({ text: 'at ten', content: { type: 'edited', to: { platformId: '3A' } } });
   });
 
+  it('has none of the words of an edit that is sealed, and says which message that changes', () => {
+    const { MESSAGE_EDIT, EVENT_EDIT } = proto.Message.SecretEncryptedMessage.SecretEncType;
+    const sealed = { targetMessageKey: { id: '3A' }, encPayload: KEY, encIv: KEY.subarray(0, 12) };
+    const edit = (secretEncType: proto.Message.SecretEncryptedMessage.SecretEncType) =>
+      read({ secretEncryptedMessage: { ...sealed, secretEncType }, messageContextInfo: { messageSecret: KEY } });
+    const content = { type: 'edited', to: { platformId: '3A' }, isSealed: true };
+    expect(edit(MESSAGE_EDIT)).to.deep.equal({ text: '', content });
+    expect(edit(EVENT_EDIT)?.content).to.deep.equal({ type: 'unsupported' });
+  });
+
   it('is what is in wrappings that the library does not know', () => {
     const sticker = { stickerMessage: { ...FILE, mimetype: 'application/was' } };
     expect(read({ lottieStickerMessage: { message: sticker } })?.content).to.include({ type: 'sticker' });

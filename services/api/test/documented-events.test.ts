@@ -82,6 +82,7 @@ describe('events as they are documented', () => {
       { type: 'contact', contacts: [{ name: '', phones: PEOPLE }] },
       ...['👍', null].map((emoji) => ({ type: 'reaction', emoji, to }) as const),
       ...(['edited', 'pollVote', 'deleted'] as const).map((type) => ({ type, to })),
+      { type: 'edited' as const, to, isSealed: true as const },
     ];
     for (const [n, content] of contents.entries()) {
       const written = { platformId: `3A${n}`, jid: '12345@lid', text: n % 2 === 0 ? 'hello' : '', content };

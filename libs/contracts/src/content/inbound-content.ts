@@ -49,7 +49,8 @@ export type InboundContent =
   | { type: 'reaction'; emoji: string | null; to: MessageReference }
   /** The options are sealed with a secret of the poll, which only those have who were in the conversation when it was made. */
   | { type: 'pollVote'; to: MessageReference }
-  | { type: 'edited'; to: MessageReference }
+  /** `isSealed`: its words are sealed with a secret that came with the message which it changes, and which is not kept. */
+  | { type: 'edited'; to: MessageReference; isSealed?: true }
   | { type: 'deleted'; to: MessageReference }
   | { type: 'unsupported' };
 

@@ -138,7 +138,11 @@ const content = Joi.alternatives().try(
     emoji: Joi.string().allow(null).required(),
     to: reference.required(),
   }),
-  Joi.object({ type: Joi.string().valid('edited').required(), to: reference.required(), text }),
+  Joi.object({
+    type: Joi.string().valid('edited').required(),
+    to: reference.required(),
+    text: text.description('The new words; `null` where the network gives them sealed with a secret that is not kept.'),
+  }),
   Joi.object({ type: Joi.string().valid('pollVote', 'deleted').required(), to: reference.required() }),
   Joi.object({ type: Joi.string().valid('unsupported').required(), text }),
 );

@@ -21,6 +21,7 @@ export interface ReadInbound {
 const MAX_ID_BYTES = 100;
 const MAX_PLACE_CHARACTERS = 300;
 const { REVOKE, MESSAGE_EDIT } = proto.Message.ProtocolMessage.Type;
+const { MESSAGE_EDIT: SEALED_EDIT } = proto.Message.SecretEncryptedMessage.SecretEncType;
 
 const MEDIA_FIELDS = {
   imageMessage: 'image',
@@ -73,10 +74,13 @@ function readPlain(message: proto.IMessage): ReadInbound | undefined {
 }
 
 /** What is about another message. */
-function readReference({ reactionMessage, pollUpdateMessage }: proto.IMessage): ReadInbound | undefined {
-  const about = reactionMessage?.key ?? pollUpdateMessage?.pollCreationMessageKey;
+function readReference(message: proto.IMessage): ReadInbound | undefined {
+  const { reactionMessage, pollUpdateMessage, secretEncryptedMessage } = message;
+  const sealed = secretEncryptedMessage?.secretEncType === SEALED_EDIT ? secretEncryptedMessage : undefined;
+  const about = reactionMessage?.key ?? pollUpdateMessage?.pollCreationMessageKey ?? sealed?.targetMessageKey;
   const to = referenceTo(about);
   if (!to) return undefined;
+  if (sealed) return { text: '', content: { type: 'edited', to, isSealed: true } };
   if (!reactionMessage) return { text: '', content: { type: 'pollVote', to } };
   const emoji = cutText(reactionMessage.text, INBOUND_LIMITS.maxEmojiCharacters) || null;
   return { text: '', content: { type: 'reaction', emoji, to } };

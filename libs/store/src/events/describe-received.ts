@@ -1,4 +1,4 @@
-import type { InboundContent, InboundMedia } from '@gateway/contracts/content/inbound-content';
+import type { InboundMedia } from '@gateway/contracts/content/inbound-content';
 import { makeMediaId } from '@gateway/contracts/content/media-id';
 import { platformIdOf } from '@gateway/contracts/content/received-id';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
@@ -62,13 +62,11 @@ function describeContent(
 ): Record<string, unknown> {
   const words = text === '' && content.type !== 'text' ? {} : { text };
   if ('media' in content) return { ...content, ...words, media: describeMedia(mediaId, content.media) };
-  return 'to' in content
-    ? { ...content, ...wordsOf(content, text), to: reference(content.to) }
-    : { ...content, ...words };
+  const { type } = content;
+  if (type === 'edited') return { type, to: reference(content.to), text: content.isSealed ? null : text };
+  // A reaction, a vote and a deletion have no text of their own.
+  return 'to' in content ? { ...content, to: reference(content.to) } : { ...content, ...words };
 }
-
-/** A reaction, a vote and a deletion have no text of their own. */
-const wordsOf = ({ type }: InboundContent, text: string) => (type === 'edited' ? { text } : {});
 
 const reference = ({ platformId, messageId }: { platformId: string; messageId?: MessageId | undefined }) => ({
   platformMessageId: platformId,

@@ -133,6 +133,11 @@ describe('what a person wrote, as events tell it', () => {
     });
     expect(await contentOf({ type: 'edited', to }, 'new')).to.deep.equal({ type: 'edited', text: 'new', ...about });
     expect(await contentOf({ type: 'edited', to })).to.deep.equal({ type: 'edited', text: '', ...about });
+    expect(await contentOf({ type: 'edited', to, isSealed: true })).to.deep.equal({
+      type: 'edited',
+      text: null,
+      ...about,
+    });
   });
 
   it('is only known to have been there once it is erased', async () => {
