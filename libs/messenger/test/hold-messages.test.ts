@@ -52,9 +52,12 @@ describe('receiving a message', () => {
       return written.promise;
     });
     await write('here it comes');
-    const attrs = { id: '3AONCE', from: `${friend}@s.whatsapp.net`, type: 'media', notify: 'Ann', t: '1800000000' };
+    const attrs = { from: `${friend}@s.whatsapp.net`, type: 'media', notify: 'Ann', t: '1800000000' };
     const [linked] = sessions.simulator.network.accounts.ensure(device.phone).devices.values();
-    linked!.mailbox.post(node('message', attrs, [node('unavailable', { type: 'view_once' })]));
+    const post = (id: string, type: Record<string, string>) =>
+      linked!.mailbox.post(node('message', { ...attrs, id }, [node('unavailable', type)]));
+    post('3ALATER', {});
+    post('3AONCE', { type: 'view_once' });
     await eventually(() => heard.length === 1);
     await setTimeout(50);
     expect(heard.map(({ text }) => text)).to.deep.equal(['here it comes']);
@@ -74,7 +77,7 @@ describe('receiving a message', () => {
       const test = await open();
       const attrs = { id: '3AHOST', from: `447700900124:99@${server}`, type: 'media', t: '1800000000' };
       const [linked] = sessions.simulator.network.accounts.ensure(device.phone).devices.values();
-      linked!.mailbox.post(node('message', attrs, [node('unavailable')]));
+      linked!.mailbox.post(node('message', attrs, [node('unavailable', { type: 'view_once' })]));
       const { phone, hiddenId, jid: writer } = await test.next('message');
       expect(writer).to.equal(jid);
       expect([phone, hiddenId]).to.include(server === 'hosted' ? '447700900124' : jid);

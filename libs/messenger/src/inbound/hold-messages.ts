@@ -73,9 +73,12 @@ interface Arrived {
 
 const WITHHELD: ReadInbound = { text: '', content: { type: 'unsupported' } };
 
-/** Nothing of it comes to other devices than the phone, now or later. */
+const ONLY_FOR_PHONES = /^view_once|_unavailable_fanout$/;
+
+/** Nothing of it comes to other devices than the phone, now or later. What is missing without such a word may still come, under the same id. */
 function isWithheld(stanza: BinaryNode): boolean {
-  return !!getBinaryNodeChild(stanza, 'unavailable') && !getBinaryNodeChild(stanza, 'enc');
+  const { type = '' } = getBinaryNodeChild(stanza, 'unavailable')?.attrs ?? {};
+  return ONLY_FOR_PHONES.test(type) && !getBinaryNodeChild(stanza, 'enc');
 }
 
 async function handOver(
