@@ -1,4 +1,4 @@
-import { type Redis, type RedisOptions, SentinelConnector } from 'ioredis';
+import { type Redis, type RedisOptions, ReplyError, SentinelConnector } from 'ioredis';
 import { sleep, systemClock } from '../../clock.js';
 import { defer } from '../../deferred.js';
 import { toError } from '../../errors.js';
@@ -140,8 +140,8 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
   private listenTo(sentinel: RedisNode): void {
     const { listeners, lost, unheardSinceMs } = this;
     // We subscribe anew ourselves: no one hears of it where that of ioredis fails, and the process would end.
-    const again = { retryStrategy: this.options.sentinelReconnectStrategy, autoResubscribe: false };
-    const listener = this.connectTo(sentinel, again);
+    const options = { retryStrategy: this.options.sentinelReconnectStrategy, autoResubscribe: false };
+    const listener = this.connectTo(sentinel, options);
     const learn = async () => {
       this.compare(await this.ask(sentinel));
       this.listenToNew();
@@ -176,7 +176,9 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     });
     listener.on('ready', () => {
       wasThere = true;
-      void listen().catch(() => {});
+      // One that hangs may answer the next connection. One that forbids it says the same each time.
+      const again = (thrown: unknown) => !(thrown instanceof ReplyError) && listener.disconnect(true);
+      void listen().catch((thrown: unknown) => listeners.get(sentinel) === listener && again(thrown));
     });
   }
 
