@@ -22,6 +22,27 @@ describe('a Redis that refuses connections', () => {
     await expectToWait(redis.url);
   });
 
+  it('ends no process where it refuses a subscription that is renewed', async () => {
+    const operator = new Redis(redis.url);
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      await operator.acl('SETUSER', 'mute', 'on', '>secret', '~*', '&*', '+@all');
+      clients = await connected(`redis://mute:secret@127.0.0.1:${redis.port}`);
+      await clients.subscriber.subscribe('bells');
+      await operator.acl('SETUSER', 'mute', 'resetchannels');
+      const isRefused = async () => JSON.stringify(await operator.acl('LOG')).includes('bells');
+      await eventually(isRefused, { what: 'the subscription is refused' });
+      await eventually(() => clients.subscriber.status === 'ready');
+      expect(await clients.commands.ping()).to.equal('PONG');
+      expect(unhandled).to.deep.equal([]);
+    } finally {
+      process.off('unhandledRejection', note);
+      operator.disconnect();
+    }
+  });
+
   it('is waited for behind Sentinels, too', async () => {
     const sentinel = await startToldSentinel({ port: redis.port, epoch: 1 });
     try {

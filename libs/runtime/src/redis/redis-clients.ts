@@ -105,6 +105,7 @@ export function createRedisClients<Purpose extends RedisPurpose = DefaultPurpose
     logOutages(client, logger.child({ connection: purpose }));
     comeBack(client);
     gatherWrites(client);
+    hearFailures(client);
     const onEnd = onCommand?.(purpose);
     if (onEnd) timeCommands(client, onEnd);
     return purpose === 'queue' || purpose === 'failFastQueue' ? runAsOurs(client) : client;
@@ -219,6 +220,16 @@ function comeBack(client: Redis): void {
     const connect = () => !closing.has(client) && client.connect().catch(() => {});
     if (!closing.has(client)) setTimeout(connect, retryStrategy(1)).unref();
   });
+}
+
+/** Of subscriptions that ioredis renews by itself no one hears when they fail, and the process would end. */
+function hearFailures(client: Redis): void {
+  const subscribe = client.subscribe.bind(client) as (...channels: string[]) => Promise<unknown>;
+  client.subscribe = (...channels: unknown[]) => {
+    const subscribed = subscribe(...(channels as string[]));
+    subscribed.catch(() => {});
+    return subscribed;
+  };
 }
 
 /** Keeps a silent connection from going stale unnoticed. */

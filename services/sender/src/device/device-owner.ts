@@ -373,12 +373,12 @@ export class DeviceOwner {
   }
 
   private fail(error: Error): void {
-    if (this.state === 'ended') return;
-    if (error instanceof FencedError) this.logger.warn('ownership lost', { error });
-    else {
+    if (this.state === 'ended' || this.failed) return;
+    // All that is under way fails with it.
+    if (!(error instanceof FencedError)) {
       this.failed = true;
       this.logger.error('owner failed, device released', { error });
-    }
+    } else if (!this.mustEnd()) this.logger.warn('ownership lost', { error });
     this.endSoon();
   }
 
