@@ -15,9 +15,6 @@ import {
 
 /** Devices a query may name. */
 const MAX_DEVICES = 100;
-/** Sessions made in one go: about 1 ms of CPU each, during which an OTP has to wait. */
-const SESSIONS_PER_TURN = 2;
-
 const BAD_BUNDLE = 400;
 const NO_ANSWER = 408;
 
@@ -97,16 +94,12 @@ async function makeSessions(
   bundles: ReadonlyMap<string, BinaryNode>,
   errors: Map<string, number>,
 ): Promise<void> {
-  const entries = [...bundles];
-  for (let from = 0; from < entries.length; from += SESSIONS_PER_TURN) {
+  for (const [jid, bundle] of bundles) {
+    // Each takes about 1 ms of CPU, during which an OTP has to wait.
     await giveWay();
-    // One transaction, so one commit. Not under the account's own mutex: a send need not wait for the sessions of others.
-    await sock.authState.keys.transaction(async () => {
-      for (const [jid, bundle] of entries.slice(from, from + SESSIONS_PER_TURN)) {
-        const error = await makeSession(sock, jid, bundle);
-        if (error !== undefined) errors.set(jid, error);
-      }
-    }, 'lookup');
+    // Not under the account's own mutex: a send need not wait for the sessions of others.
+    const error = await sock.authState.keys.transaction(() => makeSession(sock, jid, bundle), 'lookup');
+    if (error !== undefined) errors.set(jid, error);
   }
 }
 

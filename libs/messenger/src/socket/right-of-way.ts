@@ -1,5 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 
+/** Of all sessions of this process: each turn of the event loop has one piece of long work, and a code of any of them waits for no more. */
+let turn: Promise<unknown> = Promise.resolve();
+
 /** Lets long work on the event loop give way to urgent work. */
 export class RightOfWay {
   #urgent = 0;
@@ -26,7 +29,8 @@ export class RightOfWay {
    * this work itself.
    */
   async giveWay({ unless = () => false }: { unless?: () => boolean } = {}): Promise<void> {
-    await setImmediate();
+    turn = turn.then(() => setImmediate());
+    await turn;
     while (this.#urgent > 0 && !unless()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 }
