@@ -81,7 +81,7 @@ export class DeviceOwner {
     this.address = ownership.address;
     this.logger = deps.logger.child({ ...ownership.address, epoch: ownership.epoch });
     this.backoff = new ReconnectBackoff(deps.clock.monotonicMs);
-    ownership.lost.addEventListener('abort', () => this.endSoon(), { once: true });
+    ownership.lost.addEventListener('abort', () => this.fail(new FencedError()), { once: true });
     this.ended = contain(
       (error) => this.failUncaught(error),
       () => this.run(),
@@ -362,10 +362,10 @@ export class DeviceOwner {
    */
   private async release(): Promise<void> {
     const { keeper, store } = this.deps;
+    this.endSoon();
     await this.work?.stop({ hasFailed: this.failed });
-    await this.socket?.close().catch((thrown: unknown) => {
-      this.logger.warn('session not closed', { error: toError(thrown) });
-    });
+    const warn = (thrown: unknown) => this.logger.warn('session not closed', { error: toError(thrown) });
+    await this.socket?.close().catch(warn);
     // Not awaited: Redis may be unreachable, which is not the device's fault either.
     if (this.isCounted && !this.failed) void noteEnded(store, this.ownership).catch(() => {});
     await keeper.release(this.ownership);
