@@ -103,7 +103,8 @@ describe('the scheduler of a device', () => {
     let untilMs: number;
     const gate: Gate = async ({ clock }, { to }) => {
       asked.push(to);
-      return to.startsWith('44') && clock.monotonicMs() < untilMs ? { kind: 'later', ms: PAUSE_MS } : PASS;
+      const restMs = untilMs - clock.monotonicMs();
+      return to.startsWith('44') && restMs > 0 ? { kind: 'later', ms: restMs } : PASS;
     };
     const british = (count: number) => numbers(count).map((number) => `44${number.slice(2)}`);
     beforeEach(() => {
@@ -127,6 +128,20 @@ describe('the scheduler of a device', () => {
       await stage.sentTo(6);
       expect(recipients().slice(4)).to.deep.equal(british(2));
       await eventually(async () => (await stage.counts(first)).sent === 4, { everyMs: 1 });
+    });
+
+    it('asks it again after five minutes, and not before, where that is in hours', async () => {
+      untilMs = 8 * 3_600_000;
+      const { scheduler } = open({ gates: [gate] });
+      const [one] = british(1) as [string];
+      await stage.start(scheduler, await stage.accept([one, CLEO]));
+      await stage.start(scheduler, await stage.accept([ADA]));
+      await stage.pass(5 * 60_000 - 1, scheduler);
+      await stage.start(scheduler, await stage.accept([BEN]));
+      expect(recipients()).to.deep.equal([CLEO, ADA, BEN]);
+      expect(asked.filter((to) => to === one)).to.have.length(1);
+      await stage.pass(1, scheduler);
+      await eventually(() => asked.filter((to) => to === one).length === 2, { everyMs: 1 });
     });
   });
 

@@ -31,7 +31,7 @@ export interface WatchNetworkDeps extends SessionDeps {
 /** Listens to all unsolicited stanzas of the network, and passes each to its handler. */
 export function watchNetwork(deps: WatchNetworkDeps): void {
   const { sock, onEvent, optional } = deps;
-  const onFailed = failer(deps);
+  const onFailed = failWith(deps);
   // The library's own shutdown is part of the end.
   sock.ws.on('frame', ({ tag }: Partial<BinaryNode>) => tag === 'xmlstreamend' || optional.noteFrame());
   confirmUnread(sock);
@@ -54,10 +54,10 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
 /** What people write. Before what takes it in turn is there, which a hook that is added later is not in. */
 export function watchMessages(deps: Pick<SessionDeps, 'sock' | 'onEvent' | 'end'>): void {
   const { sock, onEvent } = deps;
-  holdMessages(sock, { onMessage: (message) => takeMessage(onEvent, message), onFailed: failer(deps) });
+  holdMessages(sock, { onMessage: (message) => takeMessage(onEvent, message), onFailed: failWith(deps) });
 }
 
-const failer =
+const failWith =
   ({ end }: Pick<SessionDeps, 'end'>) =>
   (error: unknown) =>
     end.begin(toFailureOutcome(error));

@@ -4,6 +4,7 @@ import { type ClaimOutcome, claimRecipient } from '@gateway/store/sends/change-s
 import { failUnsent, identify, type Recipient } from '../preparing/drop-opted-out.js';
 import type { SendPreparation } from '../preparing/send-preparation.js';
 import type { SendSpans } from '../reporting/send-spans.js';
+import { LONGEST_PAUSE_MS } from '../scheduling/retries.js';
 import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
 import { type Gate, type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
 import { GATES, LAST_GATES } from './gates.js';
@@ -103,7 +104,9 @@ async function turnBack(
   if (!send.isReady(recipient)) return;
   if (answer.kind === 'hold') return deps.preparation.holdBack(send, [{ index: recipient, to }], answer.reason);
   if (answer.kind === 'refuse') return failUnsent(deps, send, recipient, answer.error);
-  if (answer.kind === 'later') return send.postpone(recipient, deps.clock.nowMs() + answer.ms);
+  if (answer.kind === 'later') {
+    return send.postpone(recipient, deps.clock.nowMs() + Math.min(answer.ms, LONGEST_PAUSE_MS));
+  }
   send.putBack([recipient]);
 }
 

@@ -20,7 +20,7 @@ export type GateAnswer =
   | { kind: 'pass' }
   /** Nothing goes out from this device for so long, in ms. */
   | { kind: 'wait'; ms: number }
-  /** The recipient comes so many ms later; others of the send and the device go on. */
+  /** The recipient comes so many ms later, and the gate is asked again after five minutes at most; others of the send and the device go on. */
   | { kind: 'later'; ms: number }
   /** The recipient waits with others of their kind. */
   | { kind: 'hold'; reason: HoldReason }

@@ -1,11 +1,11 @@
 const FIRST_MS = 2_000;
-const LONGEST_MS = 5 * 60_000;
+export const LONGEST_PAUSE_MS = 5 * 60_000;
 /** What the clock may be set by while all is well. */
 const CLOCK_MS = 5_000;
 
 /** Whether a pause is over; also one that would last longer than any, as it was begun while the clock was ahead. */
 export function isOver(untilMs: number, nowMs: number): boolean {
-  return untilMs <= nowMs || untilMs > nowMs + LONGEST_MS + CLOCK_MS;
+  return untilMs <= nowMs || untilMs > nowMs + LONGEST_PAUSE_MS + CLOCK_MS;
 }
 
 /** What is kept of a send that gave up its place: all recipients that are not held get their next attempt at the same time. */
@@ -91,5 +91,5 @@ export class Retries {
 
 /** 2 s, twice as long after each attempt, five minutes at most. */
 export function pauseAfter(attempts: number): number {
-  return Math.min(FIRST_MS * 2 ** attempts, LONGEST_MS);
+  return Math.min(FIRST_MS * 2 ** attempts, LONGEST_PAUSE_MS);
 }

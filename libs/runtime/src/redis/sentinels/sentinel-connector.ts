@@ -176,9 +176,11 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     });
     listener.on('ready', () => {
       wasThere = true;
-      // One that hangs may answer the next connection. One that forbids it says the same each time.
-      const again = (thrown: unknown) => !(thrown instanceof ReplyError) && listener.disconnect(true);
-      void listen().catch((thrown: unknown) => listeners.get(sentinel) === listener && again(thrown));
+      void listen().catch((thrown: unknown) => {
+        // One that hangs may answer the next connection. One that forbids it says the same each time.
+        const mayHear = listeners.get(sentinel) === listener && !(thrown instanceof ReplyError);
+        if (mayHear) listener.disconnect(true);
+      });
     });
   }
 
