@@ -324,28 +324,28 @@ export class DeviceOwner {
     const [device, idKey] = await Promise.all([readDevice(deps.store, address), readIdKey(deps.store, address)]);
     if (!device || !idKey) throw new Error('a linked device without a record');
     const shared = {
+      ...{ ...deps, ownership, logger, device },
       ids: platformIds(idKey),
       results: new ResultWriter({ store: deps.store, clock: deps.clock, metrics: deps.metrics, ownership }),
       onFailed: (error: Error) => this.fail(error),
-      ...{ ...deps, ownership, logger, device },
     };
     const socket: DeviceSocket = new DeviceSocket({
+      ...shared,
       onEvent: (event) => takeSessionEvent({ socket, work, ...shared }, event),
       onOpen: (session) => this.opened(session),
       onEnd: () => {
         work.detach();
         this.wakeUp.ring();
       },
-      ...shared,
     });
     const work = new DeviceWork({
+      ...shared,
       isCareful: () => this.isCareful,
       forgetPerson: (number) => socket.forgetPerson(number),
       onStalled: (session) => {
         work.detach();
         socket.giveUp(session);
       },
-      ...shared,
     });
     [this.socket, this.work] = [socket, work];
     await work.start();

@@ -37,15 +37,19 @@ export class DeviceWork {
 
   constructor(private readonly deps: WorkDeps) {
     this.scheduler = new DeviceScheduler({
-      pace: deps.device.pace ?? deps.defaultPace,
       ...deps,
+      pace: deps.device.pace ?? deps.defaultPace,
       uploads: new MediaUploads(deps),
     });
     this.pruner = new SessionPruner(deps);
     this.joins = new OptOutJoins(deps);
     const { store, ownership, clock, logger, onFailed } = deps;
     this.desk = new QuestionDesk({
-      ...{ store, ownership, clock, logger, onFailed },
+      store,
+      ownership,
+      clock,
+      logger,
+      onFailed,
       forgetPerson: (number) => {
         this.joins.forget(number);
         this.scheduler.dropPerson(number);
