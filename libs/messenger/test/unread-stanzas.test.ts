@@ -22,7 +22,7 @@ describe('what no session reads', () => {
   let test: TestSession & { phone: string };
   let lastId = 0;
   beforeEach(async () => {
-    test = await sessions.openLinked();
+    test = await sessions.openLinked({ phoneAnswerMs: 500 });
     said.length = 0;
   });
 

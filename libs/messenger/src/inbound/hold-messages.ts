@@ -1,5 +1,6 @@
 import { INBOUND_LIMITS } from '@gateway/contracts/content/inbound-content';
 import { systemClock } from '@gateway/runtime/clock';
+import { isOwnPhone } from '../lookup/is-own-phone.js';
 import { storedLidOf } from '../lookup/stored-lid.js';
 import type { IncomingMessage } from '../session/session-events.js';
 import {
@@ -14,6 +15,7 @@ import {
   unpadRandomMax16,
 } from '../socket/baileys.js';
 import { replaceListeners } from '../socket/listeners.js';
+import { AbsentMessages } from './absent-messages.js';
 import { cutText } from './cut-text.js';
 import { isPlatformId, type ReadInbound, readInbound, readTime } from './read-inbound.js';
 
@@ -22,6 +24,10 @@ export interface HoldMessagesDeps {
   onMessage(message: IncomingMessage): void | Promise<void>;
   /** Called with the error of `onMessage`: the session must end before anything else is sent. */
   onFailed(error: unknown): void;
+  /** Aborted when the session ends. */
+  signal: AbortSignal;
+  /** How long the account's phone may take to say a message again. */
+  phoneAnswerMs?: number | undefined;
 }
 
 /** Under which people write, and how they are called there: a company whose device is at the network's own servers is still itself. */
@@ -39,19 +45,26 @@ const PERSONS: ReadonlyMap<string, string> = new Map([
  *
  * The library's own event comes only after all that, up to 20 s late during a backlog.
  *
- * What only the phone gets, as a picture that may be seen once, is handed over in its turn: that there was something. Before what takes
- * messages in turn is there.
+ * Of what only the phone gets, as a picture that may be seen once, is handed over in its turn that there was something. What is missing
+ * for no such reason is asked of the phone (see `AbsentMessages`). Before what takes messages in turn is there.
  */
 export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): void {
   const { signalRepository, authState } = sock;
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
+  const absent = new AbsentMessages({
+    ...{ sock, signal: deps.signal, answerMs: deps.phoneAnswerMs },
+    handOver: (stanza, content) => handOver(sock, deps, { stanza, read: content ? readContent(content) : NOT_HERE }),
+  });
   sock.ws.prependListener('CB:message', (stanza: BinaryNode) => {
     for (const { content } of getBinaryNodeChildren(stanza, 'enc')) {
       if (content instanceof Uint8Array) stanzas.set(content, stanza);
     }
   });
   replaceListeners(sock, 'CB:message', (library) => async (stanza) => {
-    if (isWithheld(stanza)) await handOver(sock, deps, { stanza });
+    if (hasContent(stanza) || stanza.attrs.edit === TAKEN_BACK || !isFromPerson(sock, stanza.attrs))
+      return library(stanza);
+    if (!isWithheld(stanza)) return absent.take(stanza, timeOf(stanza));
+    await handOver(sock, deps, { stanza, read: NOT_HERE });
     return library(stanza);
   });
   const decrypt = signalRepository.decryptMessage.bind(signalRepository);
@@ -60,25 +73,39 @@ export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): void 
     authState.keys.transaction(async () => {
       const plain = await decrypt(sealed);
       const stanza = stanzas.get(sealed.ciphertext);
-      if (stanza) await handOver(sock, deps, { stanza, plain });
+      if (isOwnPhone(authState.creds.me, sealed.jid)) await takeAnswer(absent, plain);
+      else if (stanza) await handOver(sock, deps, { stanza, read: readPlain(plain) });
       return plain;
     }, sealed.jid);
 }
 
 interface Arrived {
   stanza: BinaryNode;
-  /** `undefined`: it is withheld. */
-  plain?: Uint8Array;
+  /** `undefined`: it is no message of a person. */
+  read: ReadInbound | undefined;
 }
 
-const WITHHELD: ReadInbound = { text: '', content: { type: 'unsupported' } };
+/** Nothing is known of it but that there was something. */
+const NOT_HERE: ReadInbound = { text: '', content: { type: 'unsupported' } };
 
-const ONLY_FOR_PHONES = /^view_once|_unavailable_fanout$/;
+/** That a message is taken back; the phone keeps nothing of it. */
+const TAKEN_BACK = '7';
 
-/** Nothing of it comes to other devices than the phone, now or later. What is missing without such a word may still come, under the same id. */
+function hasContent(stanza: BinaryNode): boolean {
+  return ['enc', 'plaintext'].some((tag) => getBinaryNodeChild(stanza, tag) !== undefined);
+}
+
+/** The network's client for browsers asks the phone for nothing of this kind: it does not give it out. */
 function isWithheld(stanza: BinaryNode): boolean {
-  const { type = '' } = getBinaryNodeChild(stanza, 'unavailable')?.attrs ?? {};
-  return ONLY_FOR_PHONES.test(type) && !getBinaryNodeChild(stanza, 'enc');
+  const { type = '', hosted } = getBinaryNodeChild(stanza, 'unavailable')?.attrs ?? {};
+  return (
+    hosted === 'true' || /^view_once|_unavailable_fanout$/.test(type) || getBinaryNodeChild(stanza, 'bot') !== undefined
+  );
+}
+
+async function takeAnswer(absent: AbsentMessages, plain: Uint8Array): Promise<void> {
+  const response = decode(plain)?.protocolMessage?.peerDataOperationRequestResponseMessage;
+  if (response) await absent.answered(response);
 }
 
 async function handOver(
@@ -95,14 +122,10 @@ async function handOver(
   }
 }
 
-async function readIncoming(
-  sock: BaileysSocket,
-  { stanza: { attrs }, plain }: Arrived,
-): Promise<IncomingMessage | undefined> {
+async function readIncoming(sock: BaileysSocket, { stanza, read }: Arrived): Promise<IncomingMessage | undefined> {
+  const { attrs } = stanza;
   const { id: platformId, from } = attrs;
-  if (!isPlatformId(platformId) || !isFromPerson(sock, attrs)) return undefined;
-  const read = plain ? readPlain(plain) : WITHHELD;
-  if (!read) return undefined;
+  if (!read || !isPlatformId(platformId) || !isFromPerson(sock, attrs)) return undefined;
   const jid = personOf(from);
   const named = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn);
   const stored = named === undefined ? await phoneOfLid(sock, jid) : undefined;
@@ -117,7 +140,7 @@ async function readIncoming(
     ...(hiddenId !== undefined && { hiddenId }),
     ...(storedHiddenId !== undefined && { storedHiddenId }),
   };
-  const atMs = readTime(attrs.t) ?? systemClock.nowMs();
+  const atMs = timeOf(stanza);
   const name = cutText(attrs.notify, INBOUND_LIMITS.maxNameCharacters);
   return { platformId, ...writer, ...(name && { name }), ...read, atMs };
 }
@@ -127,16 +150,25 @@ function isFromPerson({ user }: BaileysSocket, { from, participant, category }: 
   return !isOurs && participant === undefined && category !== 'peer' && PERSONS.has(jidDecode(from)?.server ?? '');
 }
 
+function timeOf({ attrs }: BinaryNode): number {
+  return readTime(attrs.t) ?? systemClock.nowMs();
+}
+
 function readPlain(plain: Uint8Array): ReadInbound | undefined {
-  const content = readContent(plain);
+  const message = decode(plain);
+  return message && readContent(message);
+}
+
+function readContent(message: proto.IMessage): ReadInbound | undefined {
+  const content = normalizeMessageContent(message);
   // Messages from other devices of ours are marked as such, under any name.
   return content && !content.deviceSentMessage ? readInbound(content) : undefined;
 }
 
 /** `undefined` for what the library cannot read either: it reports that to the network itself. */
-function readContent(plain: Uint8Array): proto.IMessage | undefined {
+function decode(plain: Uint8Array): proto.IMessage | undefined {
   try {
-    return normalizeMessageContent(proto.Message.decode(unpadRandomMax16(plain)));
+    return proto.Message.decode(unpadRandomMax16(plain));
   } catch {
     return undefined;
   }

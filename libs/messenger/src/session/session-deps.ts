@@ -38,6 +38,8 @@ export interface SessionOptions {
   openTimeoutMs?: number;
   /** Time after the last backlog message at which the backlog counts as over, even without an end mark. Default 60 s. */
   catchUpQuietMs?: number;
+  /** How long the account's phone may take to say a message again that the network does not have. Default 60 s. */
+  phoneAnswerMs?: number;
   browser?: BrowserName;
   /** Queries to leave out: they have ended connections of this account before. */
   leftOut?: ReadonlySet<OptionalQuery>;

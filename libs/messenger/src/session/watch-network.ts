@@ -52,9 +52,10 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
 }
 
 /** What people write. Before what takes it in turn is there, which a hook that is added later is not in. */
-export function watchMessages(deps: Pick<SessionDeps, 'sock' | 'onEvent' | 'end'>): void {
-  const { sock, onEvent } = deps;
-  holdMessages(sock, { onMessage: (message) => takeMessage(onEvent, message), onFailed: failWith(deps) });
+export function watchMessages(deps: Pick<SessionDeps, 'sock' | 'onEvent' | 'end' | 'phoneAnswerMs'>): void {
+  const { sock, onEvent, end, phoneAnswerMs } = deps;
+  const onMessage = (message: IncomingMessage) => takeMessage(onEvent, message);
+  holdMessages(sock, { onMessage, onFailed: failWith(deps), signal: end.signal, phoneAnswerMs });
 }
 
 const failWith =

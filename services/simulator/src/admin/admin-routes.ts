@@ -107,8 +107,9 @@ function addPhoneRoutes(router: HttpRouter, server: Server): void {
     body: messagesOf(network, person(number)),
   }));
   router.on('POST /admin/phones/:number/messages', async ({ params: { number }, body }) => {
-    const { to, id, addressing, ...draft } = readWrite(body);
-    return { status: 201, body: await office.writer.compose(person(number), to, draft, { id, addressing }) };
+    const { to, id, addressing, phoneOnly, ...draft } = readWrite(body);
+    const options = { id, addressing, phoneOnly };
+    return { status: 201, body: await office.writer.compose(person(number), to, draft, options) };
   });
   router.on('POST /admin/phones/:number/status', async ({ params: { number = '' }, body }) => {
     const { to, text, undecryptable, stanza } = readStatus(body);

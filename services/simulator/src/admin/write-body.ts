@@ -1,12 +1,14 @@
 import Joi from 'joi';
 import type { Addressing } from '../directory/jids.js';
 import { type DraftFile, FILE_KINDS, type PhoneDraft } from '../phone-app/compose-message.js';
+import type { PhoneOnly } from '../phone-app/phone-writer.js';
 import { addressing, number, reader } from './admin-bodies.js';
 
 export interface WriteBody extends PhoneDraft {
   readonly to: string;
   readonly id?: string;
   readonly addressing?: Addressing;
+  readonly phoneOnly?: PhoneOnly;
 }
 
 const KINDS = [...FILE_KINDS, 'location', 'contacts', 'reaction', 'pollVote', 'edit', 'delete', 'unsupported'] as const;
@@ -26,6 +28,7 @@ const write = Joi.object<WriteBody>({
   to: number.required(),
   id: Joi.string(),
   addressing,
+  phoneOnly: Joi.valid('fanout', 'viewOnce', 'hosted'),
   text: Joi.string(),
   ...Object.fromEntries(FILE_KINDS.map((kind) => [kind, file])),
   location: Joi.object({

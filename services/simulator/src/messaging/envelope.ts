@@ -27,6 +27,8 @@ export interface Envelope {
   readonly contents: readonly SealedContent[];
   /** Proof that the sender's device belongs to its account: comes with the first message of a session. */
   readonly deviceIdentity?: Uint8Array | undefined;
+  /** It is for phones alone: to a linked device goes the mark that it is missing, with these attributes, in place of the contents. */
+  readonly missing?: Record<string, string> | undefined;
   /** It does not say to which number it is: the recipient's phone shows it in a chat with an unknown user. */
   readonly unknownUser?: boolean;
   readonly atMs: number;

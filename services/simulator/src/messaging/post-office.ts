@@ -119,7 +119,8 @@ function ownPlace({ chat, attrs }: Envelope): Record<string, string> {
   return attrs.category === 'peer' ? {} : { recipient: chat };
 }
 
-function contentNodes({ contents, deviceIdentity }: Envelope): BinaryNode[] {
+function contentNodes({ contents, deviceIdentity, missing }: Envelope): BinaryNode[] {
+  if (missing) return [node('unavailable', missing)];
   const nodes = contents.map(({ type, attrs, bytes }) => node('enc', { ...attrs, v: '2', type }, bytes));
   if (deviceIdentity && contents.some(({ type }) => type === 'pkmsg')) {
     nodes.push(node('device-identity', {}, deviceIdentity));

@@ -12,16 +12,25 @@ export type PeerRequest = proto.Message.IPeerDataOperationRequestMessage;
 export function answerRequest(
   network: Network,
   number: string,
-  about: { id: string; request: PeerRequest; messages: readonly Remembered[] },
+  about: {
+    id: string;
+    request: PeerRequest;
+    messages: readonly Remembered[];
+    wholeOf(message: Remembered): proto.IMessage | null | undefined;
+  },
 ): proto.IMessage | undefined {
-  const { id, request, messages } = about;
+  const { id, request, messages, wholeOf } = about;
   const { historySyncOnDemandRequest: older, placeholderMessageResendRequest: lost } = request;
   if (older) return olderMessages(network, number, { messages, sessionId: id, request: older });
   if (request.peerDataOperationRequestType !== RequestType.PLACEHOLDER_MESSAGE_RESEND) return undefined;
   const ids = new Set(lost?.map(({ messageKey }) => messageKey?.id));
   const peerDataOperationResult = messages
     .filter((message) => ids.has(message.id))
-    .map((message) => proto.WebMessageInfo.encode(webMessage(network, number, message)).finish())
+    .map((message) => {
+      const short = webMessage(network, number, message);
+      const whole = wholeOf(message);
+      return proto.WebMessageInfo.encode(whole === undefined ? short : { ...short, message: whole }).finish();
+    })
     .map((webMessageInfoBytes) => ({ placeholderMessageResendResponse: { webMessageInfoBytes } }));
   const peerDataOperationRequestResponseMessage = {
     peerDataOperationRequestType: RequestType.PLACEHOLDER_MESSAGE_RESEND,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { proto } from '@whiskeysockets/baileys';
 import type { LinkedDevice } from '../accounts/linked-device.js';
 import type { Addressing } from '../directory/jids.js';
-import type { DevicePlace, Envelope } from '../messaging/envelope.js';
+import type { DevicePlace, Envelope, SealedContent } from '../messaging/envelope.js';
 import { giveTokenWhenDue } from '../messaging/privacy-tokens.js';
 import { settingsKeyOf } from '../messaging/salt-patch.js';
 import { namespaceOf } from '../network/namespace-of.js';
@@ -28,6 +28,7 @@ interface Draft extends WrittenMessage {
   readonly attrs: Record<string, string>;
   /** Not given: the namespace of the account that it arrives at. */
   readonly addressing: Addressing | undefined;
+  readonly phoneOnly?: PhoneOnly | undefined;
   /** Once it is confirmed, the client knows all that a new one is told. */
   readonly endsIntroduction?: boolean;
 }
@@ -40,7 +41,20 @@ export interface WriteOptions {
    * gets it uses; `pn` under the profile 2025.
    */
   readonly addressing?: Addressing | undefined;
+  readonly phoneOnly?: PhoneOnly | undefined;
 }
+
+/**
+ * Why linked devices of its recipient get a mark in place of a message. Of a `fanout` the phone may say it again: it has come from
+ * an advertisement, for instance, and was sealed for the phone alone. Of the others it says nothing.
+ */
+export type PhoneOnly = 'fanout' | 'viewOnce' | 'hosted';
+
+const MARKS: Record<PhoneOnly, Record<string, string>> = {
+  fanout: {},
+  viewOnce: { type: 'view_once' },
+  hosted: { hosted: 'true' },
+};
 
 type Deliver = (target: DevicePlace, envelope: Envelope) => void;
 
@@ -76,11 +90,11 @@ export class PhoneWriter {
     from: string,
     to: string,
     message: proto.IMessage,
-    { id = newMessageId(), addressing }: WriteOptions = {},
+    { id = newMessageId(), addressing, phoneOnly }: WriteOptions = {},
   ): Promise<WrittenMessage> {
     const { accounts, now } = this.#network;
     const place = { id, from, to, at: now(), deliveredAt: null, readAt: null };
-    const draft: Draft = { ...place, message, attrs: attrsOf(message), addressing };
+    const draft: Draft = { ...place, message, attrs: attrsOf(message), addressing, phoneOnly };
     this.#written.set(`${from}/${id}`, draft);
     accounts.find(to)?.contacts.add(from);
     for (const device of accounts.find(to)?.devices.values() ?? []) await this.#send(draft, device);
@@ -143,8 +157,16 @@ export class PhoneWriter {
   /** A client asks its own phone for something. */
   async answer(device: LinkedDevice, id: string, request: PeerRequest): Promise<void> {
     const { number } = device;
-    const answer = answerRequest(this.#network, number, { id, request, messages: this.#memoriesOf(number) });
+    const messages = this.#memoriesOf(number);
+    const wholeOf = (about: Remembered) => this.#wholeOf(about);
+    const answer = answerRequest(this.#network, number, { id, request, messages, wholeOf });
     if (answer) await this.#tell(device, answer);
+  }
+
+  /** A message as it was written; `null` for one that is for the eyes of the phone's owner alone. */
+  #wholeOf({ from, id }: Remembered): proto.IMessage | null | undefined {
+    const draft = this.#written.get(`${from}/${id}`);
+    return draft?.phoneOnly && draft.phoneOnly !== 'fanout' ? null : draft?.message;
   }
 
   /** A message that the people of a conversation do not see. */
@@ -177,6 +199,7 @@ export class PhoneWriter {
     const isCopy = device.number === from && from !== to;
     const content = isCopy ? { deviceSentMessage: { destinationJid, message } } : message;
     const place = { number: device.number, device: device.id };
+    if (draft.phoneOnly && device.number === to) return this.#deliver(place, this.#envelope(draft, place, []));
     await this.#seal(draft, { place, content, bundle: () => device.takeBundle() });
   }
 
@@ -196,25 +219,29 @@ export class PhoneWriter {
     draft: Draft,
     { place, content, bundle }: { place: DevicePlace; content: proto.IMessage; bundle: () => KeyBundle },
   ): Promise<void> {
-    const { phones, accounts, directory, logger, now } = this.#network;
-    const { id, from, to, attrs } = draft;
-    const addressing = this.#addressingFor(draft, place.number);
+    const { phones, logger } = this.#network;
+    const { id, from } = draft;
     const phone = phones.phone(from);
     try {
-      const sealed = await phone.inTurn(() => phone.encrypt(place.number, place.device, content, bundle));
-      this.#deliver(place, {
-        id,
-        sender: { number: from, device: 0 },
-        addressing,
-        chat: directory.jidOf(to, addressing),
-        attrs,
-        pushName: accounts.ensure(from).pushName,
-        contents: [{ type: sealed.type, attrs: {}, bytes: sealed.bytes }],
-        atMs: now(),
-      });
+      const { type, bytes } = await phone.inTurn(() => phone.encrypt(place.number, place.device, content, bundle));
+      this.#deliver(place, this.#envelope(draft, place, [{ type, attrs: {}, bytes }]));
     } catch (error) {
       logger.warn('phone could not write', { id, reason: String(error) });
     }
+  }
+
+  /** Without contents: only that there is a message. */
+  #envelope(draft: Draft, place: DevicePlace, contents: readonly SealedContent[]): Envelope {
+    const { accounts, directory, now } = this.#network;
+    const { id, from, to, attrs, phoneOnly } = draft;
+    const addressing = this.#addressingFor(draft, place.number);
+    return {
+      ...{ id, addressing, attrs, contents, atMs: now() },
+      sender: { number: from, device: 0 },
+      chat: directory.jidOf(to, addressing),
+      pushName: accounts.ensure(from).pushName,
+      ...(contents.length === 0 && phoneOnly && { missing: MARKS[phoneOnly] }),
+    };
   }
 
   #keyShare(number: string): proto.IMessage {

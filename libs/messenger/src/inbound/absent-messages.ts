@@ -1,0 +1,111 @@
+import { systemClock } from '@gateway/runtime/clock';
+import { type BaileysSocket, type BinaryNode, jidNormalizedUser, proto } from '../socket/baileys.js';
+import { confirmStanza } from './confirm-unread.js';
+
+export interface AbsentMessagesDeps {
+  sock: BaileysSocket;
+  /** Resolves when it is written down. Without `content` the phone does not have it either, or did not answer. */
+  handOver(stanza: BinaryNode, content?: proto.IMessage): Promise<void>;
+  /** Aborted when the session ends: what waits then comes again at the next login. */
+  signal: AbortSignal;
+  answerMs?: number | undefined;
+}
+
+/** What comes within that time is asked for together, as by the network's own client, and so many at a time. */
+const GATHER_MS = 200;
+const MOST_ASKED = 32;
+const MOST_WAITING = 256;
+/** A phone that is switched off may answer in a week. */
+const ANSWER_MS = 60_000;
+/** The network's own client asks for none that are older. */
+const OLDEST_MS = 14 * 24 * 60 * 60_000;
+
+const { PLACEHOLDER_MESSAGE_RESEND } = proto.Message.PeerDataOperationRequestType;
+
+/**
+ * Messages of which the network has nothing for this device, and says no reason why it should not have them: often the first one of
+ * a person who came by an advertisement. The account's phone has them, and is asked:
+ *
+ *   arrived -> asked for, twice, as the phone may not have had it yet -> (answered; or a minute is over) -> handed over -> confirmed
+ *
+ * Those that wait hold up no others. They are confirmed last: a process that ends before that gets them again at its next login.
+ */
+export class AbsentMessages {
+  readonly #deps: AbsentMessagesDeps;
+  readonly #waiting = new Map<string, { stanza: BinaryNode; timer: NodeJS.Timeout }>();
+  #toAsk: proto.IMessageKey[] = [];
+
+  constructor(deps: AbsentMessagesDeps) {
+    this.#deps = deps;
+    deps.signal.addEventListener('abort', () => this.#stop(), { once: true });
+  }
+
+  /** One of a person has arrived, written at that time. Resolves when it is written down, or waits. */
+  async take(stanza: BinaryNode, atMs: number): Promise<void> {
+    const { id = '' } = stanza.attrs;
+    if (this.#waiting.has(id)) return;
+    const isTooOld = systemClock.nowMs() - atMs > OLDEST_MS;
+    if (isTooOld || this.#waiting.size >= MOST_WAITING) return this.#handOver(stanza);
+    const halfMs = (this.#deps.answerMs ?? ANSWER_MS) / 2;
+    const waiting = { stanza, timer: setTimeout(() => askAgain(), halfMs).unref() };
+    const askAgain = () => {
+      waiting.timer = setTimeout(() => this.#settle(id).catch(() => {}), halfMs).unref();
+      this.#askFor(stanza);
+    };
+    this.#waiting.set(id, waiting);
+    this.#askFor(stanza);
+  }
+
+  /** What the account's phone says. */
+  async answered(response: proto.Message.IPeerDataOperationRequestResponseMessage): Promise<void> {
+    for (const { placeholderMessageResendResponse: found } of response.peerDataOperationResult ?? []) {
+      const { key, message } = readFound(found?.webMessageInfoBytes) ?? {};
+      if (key?.id && !key.fromMe) await this.#settle(key.id, message ?? undefined);
+    }
+  }
+
+  #askFor({ attrs: { id = '', from } }: BinaryNode): void {
+    this.#toAsk.push({ remoteJid: jidNormalizedUser(from), fromMe: false, id });
+    if (this.#toAsk.length === 1) setTimeout(() => this.#ask(), GATHER_MS).unref();
+  }
+
+  #ask(): void {
+    if (this.#deps.signal.aborted) return;
+    const keys = this.#toAsk.splice(0, MOST_ASKED);
+    if (this.#toAsk.length > 0) setTimeout(() => this.#ask(), GATHER_MS).unref();
+    const request = {
+      peerDataOperationRequestType: PLACEHOLDER_MESSAGE_RESEND,
+      placeholderMessageResendRequest: keys.map((messageKey) => ({ messageKey })),
+    };
+    // Without an answer they are handed over as they are.
+    this.#deps.sock.sendPeerDataOperationMessage(request).catch(() => {});
+  }
+
+  /** Called with the error of `handOver`, it has ended the session already. */
+  async #settle(id: string, content?: proto.IMessage): Promise<void> {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    this.#waiting.delete(id);
+    clearTimeout(waiting.timer);
+    await this.#handOver(waiting.stanza, content);
+  }
+
+  async #handOver(stanza: BinaryNode, content?: proto.IMessage): Promise<void> {
+    await this.#deps.handOver(stanza, content);
+    confirmStanza(this.#deps.sock, stanza);
+  }
+
+  #stop(): void {
+    for (const { timer } of this.#waiting.values()) clearTimeout(timer);
+    this.#waiting.clear();
+  }
+}
+
+/** `undefined` for what is no message. */
+function readFound(bytes: Uint8Array | null | undefined): proto.IWebMessageInfo | undefined {
+  try {
+    return bytes?.length ? proto.WebMessageInfo.decode(bytes) : undefined;
+  } catch {
+    return undefined;
+  }
+}

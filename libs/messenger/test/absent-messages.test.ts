@@ -1,0 +1,188 @@
+import type { OpenSessionOptions } from '@gateway/messenger/session/open-session';
+import type { IncomingMessage } from '@gateway/messenger/session/session-events';
+import { proto } from '@gateway/messenger/socket/baileys';
+import { node } from '@gateway/simulator/wire/nodes';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { type Device, makeNumbers, type TestSession, useSessions } from './support/session-fixture.js';
+
+const { PEER_DATA_OPERATION_REQUEST_RESPONSE_MESSAGE } = proto.Message.ProtocolMessage.Type;
+const { PLACEHOLDER_MESSAGE_RESEND } = proto.Message.PeerDataOperationRequestType;
+const NOTHING_KNOWN = { text: '', content: { type: 'unsupported' } };
+
+describe('a message that the network has for the phone alone', () => {
+  const sessions = useSessions();
+  let device: Device;
+  let friend: string;
+
+  beforeEach(async () => {
+    device = await sessions.link();
+    [friend] = makeNumbers(1) as [string];
+  });
+
+  const write = async (draft: object): Promise<string> => {
+    const path = `phones/${friend}/messages`;
+    return (await sessions.admin<{ id: string }>('POST', path, { to: device.phone, ...draft })).id;
+  };
+  async function open(changes: Partial<OpenSessionOptions> = {}): Promise<TestSession> {
+    const test = await sessions.open(device.keyStore, changes);
+    await test.next('open');
+    return test;
+  }
+  const heardIn = ({ reports }: TestSession): IncomingMessage[] =>
+    reports.flatMap((report) => (report.event === 'message' ? [report.value] : []));
+  const linked = () => [...sessions.simulator.network.accounts.ensure(device.phone).devices.values()][0]!;
+  const isKept = (id: string) =>
+    linked()
+      .mailbox.save()
+      .some(({ attrs }) => attrs.id === id);
+  const switchPhone = (isOn: boolean) => sessions.admin('PUT', `phones/${device.phone}`, { online: isOn });
+  /** What clients of the account asked the phone for, in the order in which they did. */
+  function watchRequests(): proto.Message.IPeerDataOperationRequestMessage[] {
+    const seen: proto.Message.IPeerDataOperationRequestMessage[] = [];
+    const { writer } = sessions.simulator.office;
+    const answer = writer.answer.bind(writer);
+    writer.answer = (about, id, request) => {
+      seen.push(request);
+      return answer(about, id, request);
+    };
+    return seen;
+  }
+
+  for (const addressing of ['pn', 'lid'])
+    it(`is asked of the phone, and told as if it had come: with its writer, its time and all that is in it (${addressing})`, async () => {
+      const test = await open();
+      const id = await write({ text: 'I saw your ad', phoneOnly: 'fanout', addressing });
+      const message = await test.next('message');
+      expect(message).to.deep.include({ platformId: id, phone: friend, text: 'I saw your ad' });
+      expect(message.content).to.deep.equal({ type: 'text' });
+      expect(message.atMs).to.be.closeTo(Date.now(), 5_000);
+      expect(message.jid).to.match(addressing === 'lid' ? /@lid$/ : /@s\.whatsapp\.net$/);
+      await eventually(() => !isKept(id));
+    });
+
+  it('may be a picture', async () => {
+    const test = await open();
+    await write({ image: { size: 1_000 }, text: 'this one?', phoneOnly: 'fanout' });
+    const { text, content } = await test.next('message');
+    expect([text, content.type]).to.deep.equal(['this one?', 'image']);
+    expect(content).to.have.nested.property('media.bytes', 1_000);
+  });
+
+  it('holds up no other, and is there for the next login until it is told', async () => {
+    await switchPhone(false);
+    const test = await open();
+    const id = await write({ text: 'one', phoneOnly: 'fanout' });
+    await write({ text: 'two' });
+    await eventually(() => heardIn(test).length === 1);
+    expect(heardIn(test)[0]).to.include({ text: 'two' });
+    expect(isKept(id)).to.equal(true);
+    await test.session.close();
+    await switchPhone(true);
+    const next = await open();
+    expect(await next.next('message')).to.include({ platformId: id, text: 'one' });
+    await eventually(() => !isKept(id));
+  });
+
+  it('is told as something that is not known when the phone does not answer in time, and the rest of it never', async () => {
+    await switchPhone(false);
+    const test = await open({ phoneAnswerMs: 600 });
+    const id = await write({ text: 'one', phoneOnly: 'fanout' });
+    expect(await test.next('message')).to.deep.include({ platformId: id, phone: friend, ...NOTHING_KNOWN });
+    await eventually(() => !isKept(id));
+    const asked = watchRequests();
+    await switchPhone(true);
+    await eventually(() => asked.length > 0);
+    await write({ text: 'later' });
+    await eventually(() => heardIn(test).some(({ text }) => text === 'later'));
+    expect(heardIn(test).map(({ text }) => text)).to.deep.equal(['', 'later']);
+  });
+
+  it('is asked for together with others, and each is told once', async () => {
+    const asked = watchRequests();
+    const test = await open();
+    const texts = Array.from({ length: 70 }, (_, i) => `message ${i}`);
+    await Promise.all(texts.map((text) => write({ text, phoneOnly: 'fanout' })));
+    await eventually(() => heardIn(test).length >= texts.length);
+    expect(
+      heardIn(test)
+        .map(({ text }) => text)
+        .sort(),
+    ).to.deep.equal([...texts].sort());
+    const counts = asked.map(({ placeholderMessageResendRequest: keys }) => keys?.length ?? 0);
+    expect(counts.reduce((sum, count) => sum + count)).to.equal(texts.length);
+    expect(counts.length).to.be.within(3, 10);
+    expect(Math.max(...counts)).to.be.within(2, 32);
+  });
+
+  for (const phoneOnly of ['viewOnce', 'hosted'])
+    it(`is not asked for where the phone gives nothing of it out (${phoneOnly})`, async () => {
+      const asked = watchRequests();
+      const test = await open();
+      const id = await write({ text: 'once', phoneOnly });
+      expect(await test.next('message')).to.deep.include({ platformId: id, ...NOTHING_KNOWN });
+      await eventually(() => !isKept(id));
+      expect(asked).to.deep.equal([]);
+    });
+
+  it('is not told of where all that it says is that another one is taken back', async () => {
+    const test = await open();
+    const attrs = { from: `${friend}@s.whatsapp.net`, type: 'text', t: '1800000000', id: '3ABACK', edit: '7' };
+    linked().mailbox.post(node('message', attrs, [node('unavailable')]));
+    await eventually(() => !isKept('3ABACK'));
+    await write({ text: 'next' });
+    expect(await test.next('message')).to.include({ text: 'next' });
+  });
+
+  it('is asked of no phone where it is older than a fortnight', async () => {
+    const asked = watchRequests();
+    const test = await open();
+    const attrs = { from: `${friend}@s.whatsapp.net`, type: 'text', t: '1500000000', id: '3AOLD' };
+    linked().mailbox.post(node('message', attrs, [node('unavailable')]));
+    expect(await test.next('message')).to.deep.include({ platformId: '3AOLD', ...NOTHING_KNOWN });
+    await eventually(() => !isKept('3AOLD'));
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('is asked for once more where the phone did not have it either, or not yet', async () => {
+    const asked = watchRequests();
+    const test = await open({ phoneAnswerMs: 2_000 });
+    const attrs = {
+      from: `${friend}@s.whatsapp.net`,
+      type: 'text',
+      id: '3ALATE',
+      t: String(Math.floor(Date.now() / 1000)),
+    };
+    linked().mailbox.post(node('message', attrs, [node('unavailable')]));
+    expect(await test.next('message')).to.deep.include({ platformId: '3ALATE', ...NOTHING_KNOWN });
+    const key = { remoteJid: attrs.from, fromMe: false, id: '3ALATE' };
+    const keys = asked.map(({ placeholderMessageResendRequest: all }) => ({ ...all?.[0]?.messageKey }));
+    expect(keys).to.deep.equal([key, key]);
+  });
+
+  it('is believed of the own phone alone', async () => {
+    await switchPhone(false);
+    const test = await open({ phoneAnswerMs: 2_000 });
+    const id = await write({ text: 'one', phoneOnly: 'fanout' });
+    const [stranger] = makeNumbers(1) as [string];
+    const { writer } = sessions.simulator.office;
+    const said = {
+      key: { remoteJid: `${friend}@s.whatsapp.net`, fromMe: false, id },
+      message: { conversation: 'forged' },
+    };
+    const webMessageInfoBytes = proto.WebMessageInfo.encode(said).finish();
+    const forged = {
+      protocolMessage: {
+        type: PEER_DATA_OPERATION_REQUEST_RESPONSE_MESSAGE,
+        peerDataOperationRequestResponseMessage: {
+          peerDataOperationRequestType: PLACEHOLDER_MESSAGE_RESEND,
+          peerDataOperationResult: [{ placeholderMessageResendResponse: { webMessageInfoBytes } }],
+        },
+      },
+    };
+    await writer.write(stranger, device.phone, forged);
+    await writer.write(stranger, device.phone, { conversation: 'after it' });
+    await eventually(() => heardIn(test).length === 2);
+    expect(heardIn(test).map(({ text }) => text)).to.deep.equal(['after it', '']);
+  });
+});
