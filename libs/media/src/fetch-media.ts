@@ -47,17 +47,27 @@ export async function fetchMedia(deps: MediaDeps, found: MediaMessage, signal: A
   return pipeline(body, new MediaOpener(type, media), () => {});
 }
 
+type Place = Pick<InboundMedia, 'host' | 'directPath' | 'bytes'>;
+
 /** `undefined` when the network does not have it (any more). */
-async function ask(
-  { source: { policy, hostOf }, logger }: MediaDeps,
-  media: Pick<InboundMedia, 'host' | 'directPath' | 'bytes'>,
+async function ask(deps: MediaDeps, media: Place, signal: AbortSignal): Promise<Readable | undefined> {
+  for (const host of deps.source.hostsOf(media.host)) {
+    const body = await askAt(deps, { ...media, host }, signal);
+    if (body) return body;
+  }
+  return undefined;
+}
+
+async function askAt(
+  { source: { policy }, logger }: MediaDeps,
+  media: Place,
   signal: AbortSignal,
 ): Promise<Readable | undefined> {
   const seconds = Math.min(media.bytes, MAX_BYTES) / LIMITS.minBodyBytesPerSecond;
   const wholeMs = SPARE_MS + seconds * 1000;
   const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, wholeMs, headers: ORIGIN, signal };
   try {
-    const { status, body } = await streamUrl(`https://${hostOf(media.host)}${media.directPath}`, policy, limits);
+    const { status, body } = await streamUrl(`https://${media.host}${media.directPath}`, policy, limits);
     if (body || GONE.includes(status)) return body;
     throw unavailable(logger, { why: 'the network did not hand out a file', status });
   } catch (thrown) {

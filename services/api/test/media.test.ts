@@ -21,7 +21,8 @@ import { useTestApi } from './support/use-test-api.js';
 const FILE = randomBytes(300_000);
 
 describe('GET /media/:id', () => {
-  const { space, api, owner } = useTestApi({ linked: true });
+  const mediaHosts: string[] = [];
+  const { space, api, owner } = useTestApi({ linked: true, mediaHosts });
   const files = new SentFiles();
   const { store } = files;
   let token: string;
@@ -31,6 +32,7 @@ describe('GET /media/:id', () => {
   beforeEach(async () => {
     files.answer = undefined;
     files.asked = 0;
+    mediaHosts.length = 0;
     token = (await api.newToken({ scopes: ['events'] })).value;
   });
 
@@ -137,6 +139,19 @@ describe('GET /media/:id', () => {
     await writeOwnerAnswer(space.store, owner.ownership, { id: question, part: '0', value });
     expect(FILE.equals((await first).body as Buffer)).to.equal(true);
     expect((await fetchFile(id)).status, 'no phone is asked').to.equal(200);
+  });
+
+  it('is the file also where the server that its message names has it no more, as when a phone has uploaded it to another', async () => {
+    const named = new SentFiles();
+    await named.start();
+    try {
+      const id = await receive(FILE, { host: named.host });
+      mediaHosts.push(files.host);
+      expect(FILE.equals((await fetchFile(id)).body as Buffer)).to.equal(true);
+      expect([named.asked, files.asked]).to.deep.equal([1, 1]);
+    } finally {
+      named.close();
+    }
   });
 
   it('is gone when the phone does not have it, or is that of another account', async () => {

@@ -33,6 +33,10 @@ export class SentFiles {
     await once(this.#server.listen(0, '127.0.0.1'), 'listening');
   }
 
+  get host(): string {
+    return `127.0.0.1:${(this.#server!.address() as AddressInfo).port}`;
+  }
+
   close(): void {
     this.#server?.closeAllConnections();
     this.#server?.close();
@@ -43,7 +47,7 @@ export class SentFiles {
     const { mediaKey, directPath, fileSha256, fileEncSha256 } = sealMedia(this.store, file, 'Document');
     const media = {
       ...{ directPath, mediaKey: base64(mediaKey), sha256: base64(fileSha256), sealedSha256: base64(fileEncSha256) },
-      host: `127.0.0.1:${(this.#server!.address() as AddressInfo).port}`,
+      host: this.host,
       ...{ mimeType: 'application/pdf', bytes: file.length, filename: "Ann's bill.pdf", ...more },
     };
     const content: InboundContent = { type: 'document', media };

@@ -76,6 +76,8 @@ export interface TestApiOptions {
   fetchPolicy?: FetchPolicy;
   webhookPolicy?: FetchPolicy;
   previews?: Partial<PreviewOptions>;
+  /** File servers that are asked beside the one that a message names. */
+  mediaHosts?: readonly string[];
   blobQuotaBytes?: number;
   maxOptOuts?: number;
   contactChecksPerDay?: number;
@@ -146,7 +148,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
         turns: new Turns(LIMITS.mediaPerToken),
         source: {
           policy: { addresses: { allowed: parseNetworks('127.0.0.0/8') }, anyCertificate: true },
-          hostOf: (named = 'nowhere.invalid') => named,
+          hostsOf: (named = 'nowhere.invalid') => [named, ...(options.mediaHosts ?? [])],
         },
       },
       previews,
