@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { InboundMedia } from '@gateway/contracts/content/inbound-content';
+import { openEdit } from '@gateway/messenger/inbound/open-edit';
 import type { IncomingMessage } from '@gateway/messenger/session/session-events';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -112,11 +113,25 @@ describe('receiving each kind of message', () => {
 
   it('a message that was edited, and deleted', async () => {
     const { platformId: id } = await receive({ text: 'at nine' });
-    const edited = await receive({ edit: { id }, text: 'at ten' });
+    const edited = await receive({ edit: { id, plain: true }, text: 'at ten' });
     expect(edited).to.deep.include({ text: 'at ten', content: { type: 'edited', to: { platformId: id } } });
     const deleted = await receive({ delete: { id } });
     expect(deleted).to.deep.include({ text: '', content: { type: 'deleted', to: { platformId: id } } });
   });
+
+  for (const addressing of ['pn', 'lid'])
+    it(`a message that was edited, sealed with the secret which came with it (${addressing})`, async () => {
+      const { platformId, secret, jid } = await receive({ text: 'at nine', addressing });
+      const { text, content, sealedEdit } = await receive({ edit: { id: platformId }, text: 'at ten', addressing });
+      const to = { platformId };
+      expect([text, content]).to.deep.equal(['', { type: 'edited', to, isSealed: true }]);
+      const original = { platformId, secret: secret!, writers: ['1@lid', jid] };
+      expect(openEdit(sealedEdit!, original)).to.equal('at ten');
+      const others = [{ writers: ['1@lid'] }, { platformId: '3A' }, { secret: Buffer.alloc(32).toString('base64') }];
+      for (const other of others) expect(openEdit(sealedEdit!, { ...original, ...other })).to.equal(undefined);
+      for (const payload of ['', 'AAAA', sealedEdit!.payload.slice(4)])
+        expect(openEdit({ ...sealedEdit!, payload }, original)).to.equal(undefined);
+    });
 
   it('one that is of no known kind', async () => {
     expect(await receive({ unsupported: true })).to.deep.include({ text: '', content: { type: 'unsupported' } });

@@ -41,10 +41,15 @@ describe('what a phone may send', () => {
   it('has none of the words of an edit that is sealed, and says which message that changes', () => {
     const { MESSAGE_EDIT, EVENT_EDIT } = proto.Message.SecretEncryptedMessage.SecretEncType;
     const sealed = { targetMessageKey: { id: '3A' }, encPayload: KEY, encIv: KEY.subarray(0, 12) };
-    const edit = (secretEncType: proto.Message.SecretEncryptedMessage.SecretEncType) =>
-      read({ secretEncryptedMessage: { ...sealed, secretEncType }, messageContextInfo: { messageSecret: KEY } });
+    const edit = (secretEncType: proto.Message.SecretEncryptedMessage.SecretEncType, more: object = {}) => {
+      const secretEncryptedMessage = { ...sealed, secretEncType, ...more };
+      return read({ secretEncryptedMessage, messageContextInfo: { messageSecret: KEY } });
+    };
     const content = { type: 'edited', to: { platformId: '3A' }, isSealed: true };
-    expect(edit(MESSAGE_EDIT)).to.deep.equal({ text: '', content });
+    const sealedEdit = { payload: KEY.toString('base64'), iv: sealed.encIv.toString('base64') };
+    expect(edit(MESSAGE_EDIT)).to.deep.equal({ text: '', content, sealedEdit });
+    for (const odd of [{ encPayload: null }, { encPayload: Buffer.alloc(300_000) }, { encIv: KEY }, { encIv: null }])
+      expect(edit(MESSAGE_EDIT, odd)).to.deep.equal({ text: '', content });
     expect(edit(EVENT_EDIT)?.content).to.deep.equal({ type: 'unsupported' });
   });
 

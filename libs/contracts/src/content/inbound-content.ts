@@ -49,7 +49,7 @@ export type InboundContent =
   | { type: 'reaction'; emoji: string | null; to: MessageReference }
   /** The options are sealed with a secret of the poll, which only those have who were in the conversation when it was made. */
   | { type: 'pollVote'; to: MessageReference }
-  /** `isSealed`: its words are sealed with a secret that came with the message which it changes, and which is not kept. */
+  /** `isSealed`: its words are sealed with a secret that came with the message which it changes, and which is not here (any more). */
   | { type: 'edited'; to: MessageReference; isSealed?: true }
   | { type: 'deleted'; to: MessageReference }
   | { type: 'unsupported' };

@@ -104,8 +104,15 @@ export class AbsentMessages {
 /** `undefined` for what is no message. */
 function readFound(bytes: Uint8Array | null | undefined): proto.IWebMessageInfo | undefined {
   try {
-    return bytes?.length ? proto.WebMessageInfo.decode(bytes) : undefined;
+    return bytes?.length ? withSecret(proto.WebMessageInfo.decode(bytes)) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** A phone keeps it beside the message. */
+function withSecret(found: proto.IWebMessageInfo): proto.IWebMessageInfo {
+  const { message, messageSecret } = found;
+  if (!message || !messageSecret?.length) return found;
+  return { ...found, message: { ...message, messageContextInfo: { ...message.messageContextInfo, messageSecret } } };
 }

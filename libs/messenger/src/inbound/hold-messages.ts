@@ -18,6 +18,7 @@ import { replaceListeners } from '../socket/listeners.js';
 import { AbsentMessages } from './absent-messages.js';
 import { cutText } from './cut-text.js';
 import { isPlatformId, type ReadInbound, readInbound, readTime } from './read-inbound.js';
+import { readSecret } from './sealed-edit.js';
 
 export interface HoldMessagesDeps {
   /** The message is confirmed to the network when this resolves. */
@@ -82,7 +83,7 @@ export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): void 
 interface Arrived {
   stanza: BinaryNode;
   /** `undefined`: it is no message of a person. */
-  read: ReadInbound | undefined;
+  read: Read | undefined;
 }
 
 /** Nothing is known of it but that there was something. */
@@ -154,15 +155,18 @@ function timeOf({ attrs }: BinaryNode): number {
   return readTime(attrs.t) ?? systemClock.nowMs();
 }
 
-function readPlain(plain: Uint8Array): ReadInbound | undefined {
+type Read = ReadInbound & { secret?: string };
+
+function readPlain(plain: Uint8Array): Read | undefined {
   const message = decode(plain);
   return message && readContent(message);
 }
 
-function readContent(message: proto.IMessage): ReadInbound | undefined {
+function readContent(message: proto.IMessage): Read | undefined {
   const content = normalizeMessageContent(message);
   // Messages from other devices of ours are marked as such, under any name.
-  return content && !content.deviceSentMessage ? readInbound(content) : undefined;
+  const read = content && !content.deviceSentMessage ? readInbound(content) : undefined;
+  return read && { ...read, ...readSecret(message) };
 }
 
 /** `undefined` for what the library cannot read either: it reports that to the network itself. */

@@ -8,6 +8,7 @@ import { normalizeMessageContent, proto } from '../socket/baileys.js';
 import { cutText } from './cut-text.js';
 import { readContacts } from './read-contacts.js';
 import { readMedia } from './read-media.js';
+import { readSealedEdit, type SealedEdit } from './sealed-edit.js';
 
 /** What a message says: its text or caption, and all else. */
 export interface ReadInbound {
@@ -15,6 +16,8 @@ export interface ReadInbound {
   content: InboundContent;
   /** Id of the message that it quotes. */
   replyTo?: string;
+  /** Of an edit whose words are sealed. */
+  sealedEdit?: SealedEdit;
 }
 
 /** Real ones have 40 at most. What is told of a message holds no more than 255. */
@@ -64,7 +67,13 @@ function readProtocol({ type, key, editedMessage }: proto.Message.IProtocolMessa
   const to = referenceTo(key);
   if (!to) return undefined;
   if (type === REVOKE) return { text: '', content: { type: 'deleted', to } };
-  return { text: textOf(normalizeMessageContent(editedMessage) ?? {}), content: { type: 'edited', to } };
+  return { text: readNewText(editedMessage ?? {}), content: { type: 'edited', to } };
+}
+
+/** What another message is changed to: as it is, or within what the app has made of it. */
+export function readNewText(given: proto.IMessage): string {
+  const message = normalizeMessageContent(given) ?? {};
+  return textOf(normalizeMessageContent(message.protocolMessage?.editedMessage) ?? message);
 }
 
 function readPlain(message: proto.IMessage): ReadInbound | undefined {
@@ -80,7 +89,7 @@ function readReference(message: proto.IMessage): ReadInbound | undefined {
   const about = reactionMessage?.key ?? pollUpdateMessage?.pollCreationMessageKey ?? sealed?.targetMessageKey;
   const to = referenceTo(about);
   if (!to) return undefined;
-  if (sealed) return { text: '', content: { type: 'edited', to, isSealed: true } };
+  if (sealed) return { text: '', content: { type: 'edited', to, isSealed: true }, ...readSealedEdit(sealed) };
   if (!reactionMessage) return { text: '', content: { type: 'pollVote', to } };
   const emoji = cutText(reactionMessage.text, INBOUND_LIMITS.maxEmojiCharacters) || null;
   return { text: '', content: { type: 'reaction', emoji, to } };

@@ -2,6 +2,7 @@ import type { InboundContent } from '@gateway/contracts/content/inbound-content'
 import type { DisconnectOutcome } from '../codes/disconnect-outcomes.js';
 import type { RetryOutcome } from '../codes/retry-outcomes.js';
 import type { Receipt } from '../inbound/read-receipt.js';
+import type { SealedEdit } from '../inbound/sealed-edit.js';
 import type { OptionalQuery } from './optional-queries.js';
 
 /** What a session reports, in the order of the wire. `closed` comes exactly once, and as the last. */
@@ -99,6 +100,10 @@ export interface IncomingMessage {
   content: InboundContent;
   /** Id of the message that it quotes. */
   replyTo?: string;
+  /** With which its writer seals how they change it, 32 bytes in base64. */
+  secret?: string;
+  /** Of an edit whose words are sealed with the secret of the message that it changes: see `openEdit`. */
+  sealedEdit?: SealedEdit;
   /** When the network accepted it, to the second. */
   atMs: number;
 }

@@ -60,6 +60,8 @@ export interface ReceivedMessage {
   replyTo?: string;
   /** Of that one, if it is a message of ours; found when it is kept. */
   replyToSend?: MessageId;
+  /** With which its writer seals how they change it, 32 bytes in base64. */
+  secret?: string;
 }
 
 const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
@@ -109,14 +111,20 @@ async function findFree(
   { ids, writer }: { ids: readonly string[]; writer: Writer },
 ): Promise<string | undefined> {
   const sealed = await store.redis.hmgetBuffer(received, ...ids);
-  const names = new Set(namesOf(writer));
-  const isSame = (one: Buffer | null | undefined, i: number) =>
-    !!one && namesOf(writerOf(store, placeOf(received, ids[i]!), one)).some((name) => names.has(name));
+  const isSame = (one: Buffer | null | undefined, i: number) => {
+    const other = one && writerOf(store, placeOf(received, ids[i]!), one);
+    return !!other && isSameWriter(other, writer);
+  };
   return sealed.some(isSame) ? undefined : ids[sealed.findLastIndex((one) => one !== null) + 1];
 }
 
+export function isSameWriter(one: Writer, other: Writer): boolean {
+  const names = namesOf(other);
+  return namesOf(one).some((name) => names.includes(name));
+}
+
 /** The network may show a person under one of these today, and under another tomorrow. */
-function namesOf({ jid, phone, hiddenId }: Partial<Writer> = {}): string[] {
+function namesOf({ jid, phone, hiddenId }: Writer): string[] {
   return [jid, hiddenId, phone && canonicalPhoneNumber(phone)].filter((name) => name !== undefined);
 }
 

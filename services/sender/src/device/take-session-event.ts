@@ -5,6 +5,7 @@ import { keepSurely } from '@gateway/store/inbound/keep-surely';
 import type { DeviceDeps } from '../deps.js';
 import type { DeviceSocket } from './device-socket.js';
 import type { DeviceWork } from './device-work.js';
+import { readEdit } from './read-edit.js';
 import { keepReceipt, recordLateRefusal } from './receipts.js';
 
 export interface EventDeps extends DeviceDeps {
@@ -52,7 +53,11 @@ export function takeSessionEvent(deps: EventDeps, event: SessionEvent): void | P
 
 function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
   const { store, ownership, clock, metrics, work } = deps;
-  const record = () => recordIncoming(store, ownership, { message, nowMs: clock.nowMs() });
+  const record = async () => {
+    const nowMs = clock.nowMs();
+    const read = await readEdit(store, ownership.address, { message, nowMs });
+    return recordIncoming(store, ownership, { message: read, nowMs });
+  };
   const recorded = keepSurely(deps, record).then(({ result: change, isRepeat }) => {
     if (change) metrics.countOptOutReply(change);
     if (change || isRepeat) work.scheduler.optOutsChanged();

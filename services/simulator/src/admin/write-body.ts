@@ -41,7 +41,7 @@ const write = Joi.object<WriteBody>({
     .min(1),
   reaction: Joi.object({ ...about, emoji: Joi.string().allow('').required() }),
   pollVote: Joi.object({ ...about, options: Joi.array().items(Joi.string()).required() }),
-  edit: Joi.object(about),
+  edit: Joi.object({ ...about, plain: Joi.boolean() }),
   delete: Joi.object(about),
   unsupported: Joi.valid(true),
   replyTo: Joi.string(),

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { proto } from '@whiskeysockets/baileys';
+import { gcmEncrypt, hkdf } from '../crypto/ciphers.js';
 import type { MediaStore } from '../media/media-store.js';
 import { sealMedia } from '../media/seal-media.js';
 
@@ -34,7 +35,8 @@ export interface PhoneDraft {
   /** An empty one takes the reaction back. */
   readonly reaction?: Reference & { readonly emoji: string };
   readonly pollVote?: Reference & { readonly options: readonly string[] };
-  readonly edit?: Reference;
+  /** Sealed, as by newer apps; `plain`: as by older ones. */
+  readonly edit?: Reference & { readonly plain?: boolean };
   readonly delete?: Reference;
   /** Something that clients do not know: an order. */
   readonly unsupported?: boolean;
@@ -47,7 +49,11 @@ interface ComposeDeps {
   readonly media: MediaStore;
   readonly mediaHost: string;
   readonly chat: string;
+  /** How the other side knows the writer. */
+  readonly writer: string;
   readonly atMs: number;
+  /** That of a message which the writer has sent. */
+  secretOf(id: string): Uint8Array | undefined;
 }
 
 export const FILE_KINDS = ['image', 'video', 'audio', 'document', 'sticker'] as const;
@@ -63,8 +69,12 @@ const MIME_TYPES: Record<FileKind, string> = {
 };
 const { Type: ProtocolType } = proto.Message.ProtocolMessage;
 
-/** The message as phones write it; files are sealed and kept where clients fetch them. */
+/** The message as phones write it, with a secret of its own; files are sealed and kept where clients fetch them. */
 export function composeMessage(deps: ComposeDeps, draft: PhoneDraft): proto.IMessage {
+  return { ...composeContent(deps, draft), messageContextInfo: { messageSecret: randomBytes(32) } };
+}
+
+function composeContent(deps: ComposeDeps, draft: PhoneDraft): proto.IMessage {
   const { text, location, contacts, unsupported } = draft;
   const quote = quoteOf(deps, draft.replyTo);
   const kind = FILE_KINDS.find((each) => draft[each]);
@@ -82,6 +92,7 @@ export function composeMessage(deps: ComposeDeps, draft: PhoneDraft): proto.IMes
 
 /** What the stanza of a message says of its kind. */
 export function attrsOf({ protocolMessage, ...message }: proto.IMessage): Record<string, string> {
+  if (message.secretEncryptedMessage) return { type: 'text', edit: '1' };
   if (protocolMessage) return { type: 'text', edit: protocolMessage.editedMessage ? '1' : '7' };
   if (message.reactionMessage) return { type: 'reaction', ...(!message.reactionMessage.text && { edit: '7' }) };
   if (message.pollUpdateMessage) return { type: 'poll' };
@@ -133,7 +144,8 @@ function composeContacts(contacts: NonNullable<PhoneDraft['contacts']>, quote: Q
   return { contactsArrayMessage: { displayName: `${cards.length} contacts`, contacts: cards, ...quote } };
 }
 
-function composeReference({ chat, atMs }: ComposeDeps, draft: PhoneDraft): proto.IMessage | undefined {
+function composeReference(deps: ComposeDeps, draft: PhoneDraft): proto.IMessage | undefined {
+  const { chat, atMs } = deps;
   const keyOf = ({ id, own = false }: Reference) => ({ remoteJid: chat, fromMe: own, id });
   const { reaction, pollVote, edit, delete: deletion } = draft;
   if (reaction) {
@@ -147,7 +159,18 @@ function composeReference({ chat, atMs }: ComposeDeps, draft: PhoneDraft): proto
   if (edit) {
     const key = keyOf({ own: true, ...edit });
     const editedMessage = { conversation: draft.text ?? '' };
-    return { protocolMessage: { key, type: ProtocolType.MESSAGE_EDIT, editedMessage, timestampMs: atMs } };
+    const message = { protocolMessage: { key, type: ProtocolType.MESSAGE_EDIT, editedMessage, timestampMs: atMs } };
+    return edit.plain ? message : sealEdit(deps, key, message);
   }
   return deletion && { protocolMessage: { key: keyOf({ own: true, ...deletion }), type: ProtocolType.REVOKE } };
+}
+
+/** Of a message that it does not have no one can read how it is changed. */
+function sealEdit({ writer, secretOf }: ComposeDeps, key: { id: string }, edited: proto.IMessage): proto.IMessage {
+  const secret = secretOf(key.id) ?? randomBytes(32);
+  const keyBytes = hkdf(secret, 32, { info: `${key.id}${writer}${writer}Message Edit` });
+  const encIv = randomBytes(12);
+  const encPayload = gcmEncrypt(keyBytes, encIv, proto.Message.encode(edited).finish(), Buffer.alloc(0));
+  const secretEncType = proto.Message.SecretEncryptedMessage.SecretEncType.MESSAGE_EDIT;
+  return { secretEncryptedMessage: { targetMessageKey: key, encPayload, encIv, secretEncType } };
 }

@@ -108,8 +108,12 @@ export class PhoneWriter {
   async compose(from: string, to: string, draft: PhoneDraft, options: WriteOptions = {}): Promise<WrittenMessage> {
     const { directory, media, settings, now } = this.#network;
     const { mediaHost } = settings;
-    const chat = directory.jidOf(to, this.#addressingFor({ addressing: options.addressing }, to));
-    return this.write(from, to, composeMessage({ media, mediaHost, chat, atMs: now() }, draft), options);
+    const addressing = this.#addressingFor({ addressing: options.addressing }, to);
+    const [chat, writer] = [to, from].map((number) => directory.jidOf(number, addressing)) as [string, string];
+    const secretOf = (id: string) =>
+      this.#written.get(`${from}/${id}`)?.message.messageContextInfo?.messageSecret ?? undefined;
+    const deps = { media, mediaHost, chat, writer, atMs: now(), secretOf };
+    return this.write(from, to, composeMessage(deps, draft), options);
   }
 
   /** What the phone that got a message says of it. */
