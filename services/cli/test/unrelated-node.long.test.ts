@@ -1,4 +1,11 @@
-import { consoleKeys, type KeySpace, schemaKey, workspaceKeys, workspacesKey } from '@gateway/contracts/redis-keys';
+import {
+  consoleKeys,
+  deviceKeys,
+  type KeySpace,
+  schemaKey,
+  workspaceKeys,
+  workspacesKey,
+} from '@gateway/contracts/redis-keys';
 import { masterNodes, masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { checkSchema } from '@gateway/store/core/store';
 import { createApiToken, findApiToken } from '@gateway/store/workspace/tokens/api-tokens';
@@ -7,6 +14,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { linkDevice } from '../../api/test/support/device-owner.js';
 import { runInPlace } from './support/run-cli.js';
 
 const WITHIN = { everyMs: 200, timeoutMs: 40_000 };
@@ -18,6 +26,53 @@ const PLACES: Record<string, { keyOf: (keys: KeySpace) => string; says: string }
     says: 'done, but the audit log could not be written: Redis did not answer\n',
   },
 };
+
+describe('the devices of a workspace one of which is on a node of a Redis Cluster that is away', () => {
+  let cluster: RedisCluster;
+  let space: RedisSpace;
+  before(async () => {
+    cluster = await startRedisCluster();
+  });
+  after(() => cluster.stop());
+  afterEach(() => space.close());
+
+  const portOf = (key: string) => masterOfKey(space.store.redis, key).options.port;
+  const portOfDevice = (device: string) => portOf(deviceKeys(space.store.space, { workspace: 'main', device }).backlog);
+  /** A node that has nothing of what the command line needs for itself. */
+  async function findNode() {
+    for (;;) {
+      space = await openRedisSpace({ url: cluster.url });
+      const { space: keys } = space.store;
+      const own = [schemaKey(keys), workspacesKey(keys), consoleKeys(keys).audit, workspaceKeys(keys, 'main').devices];
+      const free = cluster.shards.find(({ master }) => own.every((key) => portOf(key) !== master.port));
+      if (free) return free.master;
+      await space.close();
+    }
+  }
+
+  it('are all listed, that one without what is not known of it', async () => {
+    const master = await findNode();
+    const names = Array.from({ length: 100 }, (_, i) => `device-${i}`);
+    const away = names.find((name) => portOfDevice(name) === master.port)!;
+    const here = names.find((name) => portOfDevice(name) !== master.port)!;
+    await createWorkspace(space.store, 'main');
+    for (const device of [away, here]) await linkDevice(space.store, { workspace: 'main', device });
+    await master.kill();
+    try {
+      for (const command of [['device', 'list'], ['top']]) {
+        const { code, stdout, stderr } = await runInPlace(space, ['--workspace', 'main', '--json', ...command]);
+        expect({ code, stderr }, command.join(' ')).to.deep.equal({ code: 0, stderr: '' });
+        const lines = JSON.parse(stdout) as { id?: string; device?: string; status: string; reason: string }[];
+        const lineOf = (device: string) => lines.find((line) => (line.id ?? line.device) === device);
+        expect(lineOf(away)?.reason).to.match(/data_unavailable|cannot be reached/);
+        expect(lineOf(here)?.reason).not.to.match(/data_unavailable|cannot be reached/);
+      }
+    } finally {
+      master.restart();
+      await eventually(async () => (await cluster.agree()) && masterNodes(space.store.redis).length === 3, WITHIN);
+    }
+  });
+});
 
 describe('a token of a workspace whose own node of a Redis Cluster is there', () => {
   let cluster: RedisCluster;

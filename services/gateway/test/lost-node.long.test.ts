@@ -58,6 +58,12 @@ describe('a gateway on a Redis Cluster without replicas', () => {
         body: { to: '447700900001', text: '-' },
       });
       expect([refused.status, refused.headers.get('retry-after') !== null]).to.deep.equal([503, true]);
+      const { status, body } = await gateway.call('GET', '/devices?limit=100');
+      expect(status).to.equal(200);
+      const listed = new Map(body.devices.map((each: { device: string }) => [each.device, each]));
+      const unavailable = { backlog: null, status: 'connecting', reason: 'data_unavailable' };
+      for (const device of stopped) expect(listed.get(device), device).to.deep.include(unavailable);
+      for (const device of others) expect(listed.get(device), device).to.include({ status: 'connected' });
       await areShown(others, 'a list', LIST);
       await areShown(others, 'meanwhile', 1);
       for (const device of stopped) expect(shown(accountOf(device)).length, device).to.be.below(LIST);

@@ -30,7 +30,7 @@ export interface DeviceView {
   sinceMs?: number;
   /** No login before. */
   notBeforeMs?: number;
-  /** Messages that wait. */
+  /** Messages that wait; of one whose data are unavailable that is not known, as is its pace. */
   backlog: number;
   /** Its own, or that of the senders. */
   pace: Pace;

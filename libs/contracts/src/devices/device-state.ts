@@ -49,6 +49,7 @@ export const REASONS = {
   rate_limited: 'The network has asked for a long pause; the device reconnects after it.',
   untrusted: 'The server could not prove that it is the messenger network.',
   keys_unreadable: 'The keys of this device cannot be read.',
+  data_unavailable: 'The node of Redis that has this device cannot be reached; nothing else is known of it meanwhile.',
   awaiting_backlog:
     'Connected. Lists wait until all messages that people wrote while it was offline have arrived, as a STOP may be among them; one-time passwords do not wait.',
 } as const;
@@ -90,6 +91,9 @@ export interface ObservedState {
 export type PublicStatus =
   | { status: 'connected'; phone: string; name: string; profilePic?: string; reason?: typeof BEHIND }
   | { status: 'connecting' | 'disconnected'; reason: Reason; networkReason?: string };
+
+/** In a list, of a device whose node of a Redis Cluster is away: it hides no other. */
+export const UNAVAILABLE = { status: 'connecting', reason: 'data_unavailable' } as const satisfies PublicStatus;
 
 const BEHIND = 'awaiting_backlog' satisfies Reason;
 

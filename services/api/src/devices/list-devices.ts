@@ -1,6 +1,7 @@
 import { fromBase32, toBase32 } from '@gateway/contracts/base32';
-import { deriveStatus } from '@gateway/contracts/devices/device-state';
+import { deriveStatus, UNAVAILABLE } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import type { Store } from '@gateway/store/core/store';
 import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { readDeviceState } from '@gateway/store/devices/device-state';
@@ -45,7 +46,11 @@ export const listDevices: Endpoint<ListQuery, Record<string, never>> = {
             Joi.object({
               device: Joi.string().required().description('Id of the device.'),
               isDefault: Joi.boolean().required().description('Whether tokens without a device act on it.'),
-              backlog: Joi.number().integer().required().description('Messages that wait on the device.'),
+              backlog: Joi.number()
+                .integer()
+                .allow(null)
+                .required()
+                .description('Messages that wait on the device; null where that is not known (`data_unavailable`).'),
               ...statusFields,
             }),
           )
@@ -77,7 +82,9 @@ export const listDevices: Endpoint<ListQuery, Record<string, never>> = {
 };
 
 async function describe(store: Store, address: DeviceAddress, isServed: boolean) {
-  const { desired, observed, isOwned, restriction, waitingMessages } = await readDeviceState(store, address);
+  const state = await readDeviceState(store, address).catch(unlessRedisIsAway);
+  if (!state) return { backlog: null, ...UNAVAILABLE };
+  const { desired, observed, isOwned, restriction, waitingMessages } = state;
   return {
     backlog: Math.max(0, waitingMessages),
     ...deriveStatus(desired, observed, isOwned, { hasSender: isOwned || isServed }),

@@ -1,9 +1,10 @@
-import { deriveStatus, REASONS } from '@gateway/contracts/devices/device-state';
+import { deriveStatus, REASONS, UNAVAILABLE } from '@gateway/contracts/devices/device-state';
 import { DISPLAY_NAME } from '@gateway/contracts/devices/display-name';
 import { MAX_TRACE_SECONDS } from '@gateway/contracts/devices/owner-questions';
 import { CAREFUL_PACE, type Pace } from '@gateway/contracts/devices/pace';
 import { RESTRICTIONS } from '@gateway/contracts/devices/restriction';
 import { isDeviceId } from '@gateway/contracts/ids';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDefaultDevice, setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
 import { readDeviceState } from '@gateway/store/devices/device-state';
@@ -96,7 +97,7 @@ async function list(context: CliContext): Promise<void> {
   const ids = await listDevices(context.store, context.workspace);
   const [preferred, ...devices] = await Promise.all([
     readDefaultDevice(context.store, context.workspace),
-    ...ids.map((id) => describe(context, id)),
+    ...ids.map((id) => describeListed(context, id)),
   ]);
   context.output.list(
     devices,
@@ -106,7 +107,7 @@ async function list(context: CliContext): Promise<void> {
         device: id === preferred ? `${id} *` : id,
         status,
         phone: phone ?? '-',
-        queued: String(queued),
+        queued: String(queued ?? '-'),
         why: reason ?? restriction ?? '',
       };
     },
@@ -125,6 +126,14 @@ async function show(context: CliContext, id: string): Promise<void> {
     since: showTime(sinceMs),
     created: showTime(createdAtMs),
   });
+}
+
+/** One whose node of a Redis Cluster is away has a line as well. */
+async function describeListed(context: CliContext, id: string) {
+  const { status, reason } = UNAVAILABLE;
+  const unknown = { phone: undefined, restriction: undefined, queued: undefined };
+  const found = await describe(context, id).catch(unlessRedisIsAway);
+  return found ?? { id, status, reason: REASONS[reason], ...unknown };
 }
 
 async function describe({ store, workspace }: CliContext, id: string) {

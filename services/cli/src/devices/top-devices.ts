@@ -1,6 +1,7 @@
-import { deriveStatus } from '@gateway/contracts/devices/device-state';
+import { deriveStatus, UNAVAILABLE } from '@gateway/contracts/devices/device-state';
 import type { DeviceId } from '@gateway/contracts/ids';
 import { sleep, systemClock } from '@gateway/runtime/clock';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { listDevices } from '@gateway/store/devices/devices';
 import { hasSender } from '@gateway/store/fleet/members';
@@ -49,7 +50,9 @@ async function readLines({ store, workspace }: CliContext): Promise<DeviceLine[]
   const lines = await Promise.all(
     devices.map(async (device): Promise<DeviceLine> => {
       const address = { workspace, device };
-      const [load, state] = await Promise.all([readLoad(store, address, nowMs), readDeviceState(store, address)]);
+      const found = Promise.all([readLoad(store, address, nowMs), readDeviceState(store, address)]);
+      const [load, state] = (await found.catch(unlessRedisIsAway)) ?? [];
+      if (!load || !state) return { device, ...UNAVAILABLE, messages: 0, openSends: 0 };
       const { status, reason } = deriveStatus(state.desired, state.observed, state.isOwned, { hasSender: anySender });
       return {
         ...{ device, status, ...load },

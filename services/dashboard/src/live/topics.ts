@@ -8,7 +8,7 @@ import { isDeviceId, parseMessageId } from '@gateway/contracts/ids';
 import { listDevices } from '@gateway/store/devices/devices';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { findApiToken } from '@gateway/store/workspace/tokens/api-tokens';
-import { type CommonDeps, readCommon, readDeviceView, showTo } from '../views/device-view.js';
+import { type CommonDeps, readCommon, readDeviceView, readListedView, showTo } from '../views/device-view.js';
 import type { OverviewReader } from '../views/overview.js';
 import { findSend, readSendView, summarizeWithWords, withoutWords } from '../views/send-view.js';
 import { describeToken } from '../views/token-view.js';
@@ -88,7 +88,7 @@ function devicesTopic(deps: TopicDeps): Topic {
       const isWhole = bells === undefined || bells.length === 0;
       const common = await readCommon(deps);
       const ids = isWhole ? await listDevices(store, workspace) : [...new Set(bells.map(({ device }) => device))];
-      const found = await Promise.all(ids.map((device) => readDeviceView(store, { workspace, device }, common)));
+      const found = await Promise.all(ids.map((device) => readListedView(store, { workspace, device }, common)));
       if (isWhole) views.clear();
       for (const [index, view] of found.entries()) {
         if (view) views.set(view.id, view);

@@ -1,9 +1,10 @@
 import { mayAct, type UserRole } from '@gateway/contracts/console/users';
 import type { DeviceLink, DeviceView } from '@gateway/contracts/console/views';
-import { deriveStatus } from '@gateway/contracts/devices/device-state';
+import { deriveStatus, UNAVAILABLE } from '@gateway/contracts/devices/device-state';
 import type { Pace } from '@gateway/contracts/devices/pace';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { maskPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import { digestOf } from '@gateway/store/console/digest';
 import type { Store } from '@gateway/store/core/store';
 import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
@@ -29,7 +30,7 @@ export async function readCommon({ store, workspace, defaultPace }: CommonDeps):
   return { hasSender: sender, defaultDevice, defaultPace };
 }
 
-/** `undefined` for a device that was never made. */
+/** `undefined` for a device that was never made. Throws where the node of a Redis Cluster that has it is away. */
 export async function readDeviceView(
   store: Store,
   address: { workspace: Workspace; device: DeviceId },
@@ -37,6 +38,22 @@ export async function readDeviceView(
 ): Promise<DeviceView | undefined> {
   const [device, state] = await Promise.all([readDevice(store, address), readDeviceState(store, address)]);
   return device && describe(address.device, device, state, common);
+}
+
+/** The same for a list, which has a line for one whose node is away. */
+export async function readListedView(
+  store: Store,
+  address: { workspace: Workspace; device: DeviceId },
+  common: Common,
+): Promise<DeviceView | undefined> {
+  try {
+    return await readDeviceView(store, address, common);
+  } catch (thrown) {
+    unlessRedisIsAway(thrown);
+    const { device: id } = address;
+    const about = { id, name: id, isDefault: id === common.defaultDevice, createdAtMs: 0 };
+    return { ...about, ...UNAVAILABLE, backlog: 0, pace: common.defaultPace, hasOwnPace: false };
+  }
 }
 
 function describe(

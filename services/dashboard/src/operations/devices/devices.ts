@@ -3,7 +3,7 @@ import { readHistory } from '@gateway/store/devices/read-history';
 import Joi from 'joi';
 import type { DashboardDeps } from '../../dashboard-deps.js';
 import { type Call, operation } from '../../http/operation.js';
-import { readCommon, readDeviceView, showTo } from '../../views/device-view.js';
+import { readCommon, readDeviceView, readListedView, showTo } from '../../views/device-view.js';
 import { deviceOf } from './device-of.js';
 
 export const listDevices = operation({
@@ -13,7 +13,7 @@ export const listDevices = operation({
   async handle({ user }, deps) {
     const { store, workspace } = deps;
     const [ids, common] = await Promise.all([listDeviceIds(store, workspace), readCommon(deps)]);
-    const views = await Promise.all(ids.map((device) => readDeviceView(store, { workspace, device }, common)));
+    const views = await Promise.all(ids.map((device) => readListedView(store, { workspace, device }, common)));
     return { body: { devices: views.filter((view) => view !== undefined).map((view) => showTo(user.role, view)) } };
   },
 });
