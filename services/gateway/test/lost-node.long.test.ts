@@ -1,5 +1,6 @@
-import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, tokenIndexPartKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
+import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';
@@ -43,6 +44,10 @@ describe('a gateway on a Redis Cluster without replicas', () => {
     await areShown(devices, 'a list', 5);
     const logins = others.map(loginsOf);
 
+    let reader = await createApiToken(space.store, 'main', { name: 'of the workspace' });
+    while (portOf(tokenIndexPartKey(space.store.space, reader.token.keyId)) === master.port)
+      reader = await createApiToken(space.store, 'main', { name: 'of the workspace' });
+
     await master.kill();
     try {
       for (const device of others) {
@@ -58,9 +63,11 @@ describe('a gateway on a Redis Cluster without replicas', () => {
         body: { to: '447700900001', text: '-' },
       });
       expect([refused.status, refused.headers.get('retry-after') !== null]).to.deep.equal([503, true]);
-      const { status, body } = await gateway.call('GET', '/devices?limit=100');
-      expect(status).to.equal(200);
-      const listed = new Map(body.devices.map((each: { device: string }) => [each.device, each]));
+      const authorization = `Bearer ${reader.value}`;
+      const response = await fetch(`${gateway.baseUrl}/devices?limit=100`, { headers: { authorization } });
+      expect(response.status).to.equal(200);
+      const { devices: all } = (await response.json()) as { devices: { device: string }[] };
+      const listed = new Map(all.map((each) => [each.device, each]));
       const unavailable = { backlog: null, status: 'connecting', reason: 'data_unavailable' };
       for (const device of stopped) expect(listed.get(device), device).to.deep.include(unavailable);
       for (const device of others) expect(listed.get(device), device).to.include({ status: 'connected' });
