@@ -84,6 +84,14 @@ describe('a message that the network has for the phone alone', () => {
     await eventually(() => !isKept(id));
   });
 
+  it('is told as the phone says it also where the backlog that it is of has not ended', async () => {
+    await sessions.admin('PUT', `accounts/${device.phone}`, { backlog: { endMarkMs: null } });
+    const id = await write({ text: 'I saw your ad', phoneOnly: 'fanout' });
+    const test = await open({ phoneAnswerMs: 3_000 });
+    expect(await test.next('message')).to.include({ platformId: id, text: 'I saw your ad' });
+    await eventually(() => !isKept(id));
+  });
+
   it('is told as something that is not known when the phone does not answer in time, and the rest of it never', async () => {
     await switchPhone(false);
     const test = await open({ phoneAnswerMs: 600 });

@@ -1,3 +1,4 @@
+import { isOwnPhone } from '../lookup/is-own-phone.js';
 import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
 import { type Listener, replaceListeners } from '../socket/listeners.js';
 import { withPlainAcks } from '../socket/plain-acks.js';
@@ -20,7 +21,8 @@ const MOST_HELD = 200;
  * not report when it is empty. So their mark is removed: then the library's listener ends when the message is handled.
  *
  * New messages come while the rest of the backlog is still at the network. They wait for its end, so that what one person writes, such
- * as START and STOP, is handled in the order in which it was written.
+ * as START and STOP, is handled in the order in which it was written. What the account's phone tells this device alone does not wait:
+ * it may be what the phone was asked for because of a message of the backlog.
  *
  * @param isComing whether some of the backlog is still to come.
  * @param onTaken called after each message that counts as `backlog`.
@@ -54,7 +56,7 @@ export function takeInTurn(
   };
   replaceListeners(sock, 'CB:message', (library) => (node) => {
     if (isOfBacklog(node)) return appendCounted(library, node);
-    if (!isComing()) return append(library, node);
+    if (!isComing() || isFromOwnPhone(sock, node)) return append(library, node);
     held.push(() => appendCounted(library, node));
     if (held.length >= MOST_HELD) release();
   });
@@ -68,6 +70,10 @@ export function takeInTurn(
 
 function isOfBacklog({ attrs }: BinaryNode): boolean {
   return attrs.offline !== undefined;
+}
+
+function isFromOwnPhone({ authState }: BaileysSocket, { attrs: { from = '', category } }: BinaryNode): boolean {
+  return category === 'peer' && isOwnPhone(authState.creds.me, from);
 }
 
 function unmarked(node: BinaryNode): BinaryNode {
