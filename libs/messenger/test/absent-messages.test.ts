@@ -20,8 +20,8 @@ describe('a message that the network has for the phone alone', () => {
     [friend] = makeNumbers(1) as [string];
   });
 
-  const write = async (draft: object): Promise<string> => {
-    const path = `phones/${friend}/messages`;
+  const write = async (draft: object, from = friend): Promise<string> => {
+    const path = `phones/${from}/messages`;
     return (await sessions.admin<{ id: string }>('POST', path, { to: device.phone, ...draft })).id;
   };
   async function open(changes: Partial<OpenSessionOptions> = {}): Promise<TestSession> {
@@ -82,6 +82,36 @@ describe('a message that the network has for the phone alone', () => {
     const next = await open();
     expect(await next.next('message')).to.include({ platformId: id, text: 'one' });
     await eventually(() => !isKept(id));
+  });
+
+  for (const addressing of ['pn', 'lid'])
+    it(`is told beside that of another person under the same id, each with what they wrote (${addressing})`, async () => {
+      const [other] = makeNumbers(1) as [string];
+      const test = await open({ phoneAnswerMs: 6_000 });
+      const how = { phoneOnly: 'fanout', addressing, id: '3ASHARED' };
+      await write({ text: 'of a friend', ...how });
+      await write({ text: 'of another', ...how }, other);
+      await eventually(() => heardIn(test).length === 2);
+      const told = heardIn(test).map(({ phone, text }) => [phone, text]);
+      const written = [
+        [friend, 'of a friend'],
+        [other, 'of another'],
+      ];
+      expect(told).to.have.deep.members(written);
+      await eventually(() => !isKept('3ASHARED'));
+    });
+
+  it('is told with no words of another person, who wrote under the same id', async () => {
+    await switchPhone(false);
+    const [other] = makeNumbers(1) as [string];
+    const test = await open({ phoneAnswerMs: 2_000 });
+    const id = await write({ text: 'of a friend', phoneOnly: 'fanout' });
+    const said = {
+      key: { remoteJid: `${other}@s.whatsapp.net`, fromMe: false, id },
+      message: { conversation: 'of another' },
+    };
+    await sessions.simulator.office.writer.tellClients(device.phone, answerOf(said));
+    expect(await test.next('message')).to.deep.include({ platformId: id, phone: friend, ...NOTHING_KNOWN });
   });
 
   it('is told as the phone says it also where the backlog that it is of has not ended', async () => {
@@ -178,19 +208,21 @@ describe('a message that the network has for the phone alone', () => {
       key: { remoteJid: `${friend}@s.whatsapp.net`, fromMe: false, id },
       message: { conversation: 'forged' },
     };
-    const webMessageInfoBytes = proto.WebMessageInfo.encode(said).finish();
-    const forged = {
-      protocolMessage: {
-        type: PEER_DATA_OPERATION_REQUEST_RESPONSE_MESSAGE,
-        peerDataOperationRequestResponseMessage: {
-          peerDataOperationRequestType: PLACEHOLDER_MESSAGE_RESEND,
-          peerDataOperationResult: [{ placeholderMessageResendResponse: { webMessageInfoBytes } }],
-        },
-      },
-    };
-    await writer.write(stranger, device.phone, forged);
+    await writer.write(stranger, device.phone, answerOf(said));
     await writer.write(stranger, device.phone, { conversation: 'after it' });
     await eventually(() => heardIn(test).length === 2);
     expect(heardIn(test).map(({ text }) => text)).to.deep.equal(['after it', '']);
   });
 });
+
+/** What a phone says that was asked for a message. */
+function answerOf(said: proto.IWebMessageInfo): proto.IMessage {
+  const webMessageInfoBytes = proto.WebMessageInfo.encode(said).finish();
+  const peerDataOperationRequestResponseMessage = {
+    peerDataOperationRequestType: PLACEHOLDER_MESSAGE_RESEND,
+    peerDataOperationResult: [{ placeholderMessageResendResponse: { webMessageInfoBytes } }],
+  };
+  return {
+    protocolMessage: { type: PEER_DATA_OPERATION_REQUEST_RESPONSE_MESSAGE, peerDataOperationRequestResponseMessage },
+  };
+}

@@ -1,5 +1,5 @@
 import { systemClock } from '@gateway/runtime/clock';
-import { type BaileysSocket, type BinaryNode, jidNormalizedUser, proto } from '../socket/baileys.js';
+import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, proto } from '../socket/baileys.js';
 import { confirmStanza } from './confirm-unread.js';
 
 export interface AbsentMessagesDeps {
@@ -20,6 +20,11 @@ const ANSWER_MS = 60_000;
 /** The network's own client asks for none that are older. */
 const OLDEST_MS = 14 * 24 * 60 * 60_000;
 
+interface Waiting {
+  stanza: BinaryNode;
+  timer: NodeJS.Timeout;
+}
+
 const { PLACEHOLDER_MESSAGE_RESEND } = proto.Message.PeerDataOperationRequestType;
 
 /**
@@ -32,7 +37,8 @@ const { PLACEHOLDER_MESSAGE_RESEND } = proto.Message.PeerDataOperationRequestTyp
  */
 export class AbsentMessages {
   readonly #deps: AbsentMessagesDeps;
-  readonly #waiting = new Map<string, { stanza: BinaryNode; timer: NodeJS.Timeout }>();
+  /** By writer and id: phones choose the ids of what they write, and two of them may choose the same. */
+  readonly #waiting = new Map<string, Waiting>();
   #toAsk: proto.IMessageKey[] = [];
 
   constructor(deps: AbsentMessagesDeps) {
@@ -42,17 +48,17 @@ export class AbsentMessages {
 
   /** One of a person has arrived, written at that time. Resolves when it is written down, or waits. */
   async take(stanza: BinaryNode, atMs: number): Promise<void> {
-    const { id = '' } = stanza.attrs;
-    if (this.#waiting.has(id)) return;
+    const key = keyOf(stanza);
+    if (this.#waiting.has(key)) return;
     const isTooOld = systemClock.nowMs() - atMs > OLDEST_MS;
     if (isTooOld || this.#waiting.size >= MOST_WAITING) return this.#handOver(stanza);
     const halfMs = (this.#deps.answerMs ?? ANSWER_MS) / 2;
     const waiting = { stanza, timer: setTimeout(() => askAgain(), halfMs).unref() };
     const askAgain = () => {
-      waiting.timer = setTimeout(() => this.#settle(id).catch(() => {}), halfMs).unref();
+      waiting.timer = setTimeout(() => this.#settle(key).catch(() => {}), halfMs).unref();
       this.#askFor(stanza);
     };
-    this.#waiting.set(id, waiting);
+    this.#waiting.set(key, waiting);
     this.#askFor(stanza);
   }
 
@@ -60,8 +66,18 @@ export class AbsentMessages {
   async answered(response: proto.Message.IPeerDataOperationRequestResponseMessage): Promise<void> {
     for (const { placeholderMessageResendResponse: found } of response.peerDataOperationResult ?? []) {
       const { key, message } = readFound(found?.webMessageInfoBytes) ?? {};
-      if (key?.id && !key.fromMe) await this.#settle(key.id, message ?? undefined);
+      const about = key?.id && !key.fromMe ? this.#find(key) : undefined;
+      if (about) await this.#settle(about, message ?? undefined);
     }
+  }
+
+  /** The phone may know the writer by a name that is not in the stanza: it is then the one that waits under this id. */
+  #find({ id, remoteJid }: proto.IMessageKey): string | undefined {
+    const waiting = [...this.#waiting].filter(([, { stanza }]) => stanza.attrs.id === id);
+    const sure = waiting.find(([, { stanza }]) => isWrittenBy(stanza, remoteJid ?? ''));
+    if (sure) return sure[0];
+    const possible = waiting.filter(([, { stanza }]) => isWrittenBy(stanza, remoteJid ?? '') === undefined);
+    return possible.length === 1 ? possible[0]![0] : undefined;
   }
 
   #askFor({ attrs: { id = '', from } }: BinaryNode): void {
@@ -82,10 +98,10 @@ export class AbsentMessages {
   }
 
   /** Called with the error of `handOver`, it has ended the session already. */
-  async #settle(id: string, content?: proto.IMessage): Promise<void> {
-    const waiting = this.#waiting.get(id);
+  async #settle(key: string, content?: proto.IMessage): Promise<void> {
+    const waiting = this.#waiting.get(key);
     if (!waiting) return;
-    this.#waiting.delete(id);
+    this.#waiting.delete(key);
     clearTimeout(waiting.timer);
     await this.#handOver(waiting.stanza, content);
   }
@@ -99,6 +115,18 @@ export class AbsentMessages {
     for (const { timer } of this.#waiting.values()) clearTimeout(timer);
     this.#waiting.clear();
   }
+}
+
+function keyOf({ attrs: { id = '', from } }: BinaryNode): string {
+  return `${jidNormalizedUser(from)}/${id}`;
+}
+
+/** `undefined`: the stanza has no name of its writer of the kind of this one. */
+function isWrittenBy({ attrs }: BinaryNode, jid: string): boolean | undefined {
+  const names = [attrs.from, attrs.sender_pn, attrs.sender_lid, attrs.participant_pn, attrs.participant_lid];
+  const sought = jidDecode(jid);
+  const alike = names.map((name) => jidDecode(name)).filter((name) => name && name.server === sought?.server);
+  return alike.length === 0 ? undefined : alike.some((name) => name!.user === sought!.user);
 }
 
 /** `undefined` for what is no message. */
