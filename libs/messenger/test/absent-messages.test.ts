@@ -153,6 +153,15 @@ describe('a message that the network has for the phone alone', () => {
     expect(Math.max(...counts)).to.be.within(2, 32);
   });
 
+  it('is asked for also where hundreds came while the device was away', async () => {
+    const texts = Array.from({ length: 400 }, (_, i) => `message ${i}`);
+    for (const text of texts) await write({ text, phoneOnly: 'fanout' });
+    const test = await open();
+    await eventually(() => heardIn(test).length >= texts.length);
+    const told = heardIn(test).map(({ text }) => text);
+    expect(told).to.have.members(texts);
+  });
+
   for (const phoneOnly of ['viewOnce', 'hosted'])
     it(`is not asked for where the phone gives nothing of it out (${phoneOnly})`, async () => {
       const asked = watchRequests();

@@ -14,7 +14,8 @@ export interface AbsentMessagesDeps {
 /** What comes within that time is asked for together, as by the network's own client, and so many at a time. */
 const GATHER_MS = 200;
 const MOST_ASKED = 32;
-const MOST_WAITING = 256;
+/** A kilobyte each. Campaigns bring hundreds in a night; what is beyond that is lost, as the phone is not asked for it. */
+const MOST_WAITING = 4_096;
 /** A phone that is switched off may answer in a week. */
 const ANSWER_MS = 60_000;
 /** The network's own client asks for none that are older. */
