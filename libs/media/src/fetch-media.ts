@@ -49,10 +49,15 @@ export async function fetchMedia(deps: MediaDeps, found: MediaMessage, signal: A
 
 type Place = Pick<InboundMedia, 'host' | 'directPath' | 'bytes'>;
 
-/** `undefined` when the network does not have it (any more). */
+/** `undefined` when the network does not have it (any more). What one server does not hand out another may. */
 async function ask(deps: MediaDeps, media: Place, signal: AbortSignal): Promise<Readable | undefined> {
-  for (const host of deps.source.hostsOf(media.host)) {
-    const body = await askAt(deps, { ...media, host }, signal);
+  const hosts = deps.source.hostsOf(media.host);
+  for (const [i, host] of hosts.entries()) {
+    const isLast = i === hosts.length - 1;
+    const body = await askAt(deps, { ...media, host }, signal).catch((thrown: unknown) => {
+      if (isLast || signal.aborted || !(thrown instanceof ApiError)) throw thrown;
+      return undefined;
+    });
     if (body) return body;
   }
   return undefined;

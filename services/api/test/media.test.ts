@@ -154,6 +154,21 @@ describe('GET /media/:id', () => {
     }
   });
 
+  it('is the file also where the server that its message names fails, or is not there', async () => {
+    const away = new SentFiles();
+    await away.start();
+    const id = await receive(FILE, { host: away.host });
+    mediaHosts.push(files.host);
+    away.answer = { status: 500 };
+    const failed = await fetchFile(id);
+    away.close();
+    const gone = await fetchFile(id);
+    for (const { status, body } of [failed, gone]) {
+      expect(status).to.equal(200);
+      expect(FILE.equals(body as Buffer)).to.equal(true);
+    }
+  });
+
   it('is gone when the phone does not have it, or is that of another account', async () => {
     const id = await receive();
     // Of a path whose time is over the network says 403.
