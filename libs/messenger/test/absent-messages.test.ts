@@ -122,6 +122,25 @@ describe('a message that the network has for the phone alone', () => {
     await eventually(() => !isKept(id));
   });
 
+  it('ends the backlog that it is of once it is told, as it may be a STOP', async () => {
+    await switchPhone(false);
+    await write({ text: 'STOP', phoneOnly: 'fanout' });
+    const test = await open();
+    const toldThen = test.session.caughtUp.then(() => heardIn(test).map(({ text }) => text));
+    await write({ text: 'two' });
+    await eventually(() => heardIn(test).length === 1);
+    await switchPhone(true);
+    expect(await toldThen).to.deep.equal(['two', 'STOP']);
+  });
+
+  it('ends it also where the phone does not answer', async () => {
+    await switchPhone(false);
+    const id = await write({ text: 'STOP', phoneOnly: 'fanout' });
+    const test = await open({ phoneAnswerMs: 600 });
+    await test.session.caughtUp;
+    expect(heardIn(test).map(({ platformId }) => platformId)).to.deep.equal([id]);
+  });
+
   it('is told as something that is not known when the phone does not answer in time, and the rest of it never', async () => {
     await switchPhone(false);
     const test = await open({ phoneAnswerMs: 600 });

@@ -1,4 +1,5 @@
 import { systemClock } from '@gateway/runtime/clock';
+import { type Deferred, defer } from '@gateway/runtime/deferred';
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, proto } from '../socket/baileys.js';
 import { confirmStanza } from './confirm-unread.js';
 
@@ -24,6 +25,9 @@ const OLDEST_MS = 14 * 24 * 60 * 60_000;
 interface Waiting {
   stanza: BinaryNode;
   timer: NodeJS.Timeout;
+  /** It is being written down. */
+  isAnswered: boolean;
+  settled: Deferred<void>;
 }
 
 const { PLACEHOLDER_MESSAGE_RESEND } = proto.Message.PeerDataOperationRequestType;
@@ -49,18 +53,24 @@ export class AbsentMessages {
 
   /** One of a person has arrived, written at that time. Resolves when it is written down, or waits. */
   async take(stanza: BinaryNode, atMs: number): Promise<void> {
-    const key = keyOf(stanza);
+    const key = keyOf(stanza.attrs);
     if (this.#waiting.has(key)) return;
     const isTooOld = systemClock.nowMs() - atMs > OLDEST_MS;
     if (isTooOld || this.#waiting.size >= MOST_WAITING) return this.#handOver(stanza);
     const halfMs = (this.#deps.answerMs ?? ANSWER_MS) / 2;
-    const waiting = { stanza, timer: setTimeout(() => askAgain(), halfMs).unref() };
+    const timer = setTimeout(() => askAgain(), halfMs).unref();
+    const waiting: Waiting = { stanza, timer, isAnswered: false, settled: defer<void>() };
     const askAgain = () => {
       waiting.timer = setTimeout(() => this.#settle(key).catch(() => {}), halfMs).unref();
       this.#askFor(stanza);
     };
     this.#waiting.set(key, waiting);
     this.#askFor(stanza);
+  }
+
+  /** Resolves when all that wait now are written down; never if the session ends first. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#waiting.values()].map(({ settled }) => settled.promise));
   }
 
   /** What the account's phone says. */
@@ -74,10 +84,13 @@ export class AbsentMessages {
 
   /** The phone may know the writer by a name that is not in the stanza: it is then the one that waits under this id. */
   #find({ id, remoteJid }: proto.IMessageKey): string | undefined {
+    const jid = remoteJid ?? '';
+    const asAsked = keyOf({ id: id ?? '', from: jid });
+    if (this.#waiting.has(asAsked)) return asAsked;
     const waiting = [...this.#waiting].filter(([, { stanza }]) => stanza.attrs.id === id);
-    const sure = waiting.find(([, { stanza }]) => isWrittenBy(stanza, remoteJid ?? ''));
+    const sure = waiting.find(([, { stanza }]) => isWrittenBy(stanza, jid));
     if (sure) return sure[0];
-    const possible = waiting.filter(([, { stanza }]) => isWrittenBy(stanza, remoteJid ?? '') === undefined);
+    const possible = waiting.filter(([, { stanza }]) => isWrittenBy(stanza, jid) === undefined);
     return possible.length === 1 ? possible[0]![0] : undefined;
   }
 
@@ -101,10 +114,12 @@ export class AbsentMessages {
   /** Called with the error of `handOver`, it has ended the session already. */
   async #settle(key: string, content?: proto.IMessage): Promise<void> {
     const waiting = this.#waiting.get(key);
-    if (!waiting) return;
-    this.#waiting.delete(key);
+    if (!waiting || waiting.isAnswered) return;
+    waiting.isAnswered = true;
     clearTimeout(waiting.timer);
     await this.#handOver(waiting.stanza, content);
+    this.#waiting.delete(key);
+    waiting.settled.resolve();
   }
 
   async #handOver(stanza: BinaryNode, content?: proto.IMessage): Promise<void> {
@@ -118,7 +133,7 @@ export class AbsentMessages {
   }
 }
 
-function keyOf({ attrs: { id = '', from } }: BinaryNode): string {
+function keyOf({ id = '', from }: BinaryNode['attrs']): string {
   return `${jidNormalizedUser(from)}/${id}`;
 }
 

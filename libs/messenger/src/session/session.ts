@@ -124,10 +124,11 @@ export class Session implements MessengerSession {
     this.#firstContacts = new FirstContacts({ auth, tokens: this.#contactTokens });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
-    watchMessages(deps);
+    const absent = watchMessages(deps);
     // The hook that is added last sees a message first.
     this.#catchUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs });
-    this.caughtUp = this.#catchUp.done;
+    // A STOP may be among what the phone is still asked for.
+    this.caughtUp = this.#catchUp.done.then(() => absent.settled());
     watchNetwork({
       ...{ ...deps, lookUp: this.#lookUp, addressing: this.#addressing, optional: this.#optional },
       contactTokens: this.#contactTokens,

@@ -52,10 +52,12 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
 }
 
 /** What people write. Before what takes it in turn is there, which a hook that is added later is not in. */
-export function watchMessages(deps: Pick<SessionDeps, 'sock' | 'onEvent' | 'end' | 'phoneAnswerMs'>): void {
+export function watchMessages(
+  deps: Pick<SessionDeps, 'sock' | 'onEvent' | 'end' | 'phoneAnswerMs'>,
+): ReturnType<typeof holdMessages> {
   const { sock, onEvent, end, phoneAnswerMs } = deps;
   const onMessage = (message: IncomingMessage) => takeMessage(onEvent, message);
-  holdMessages(sock, { onMessage, onFailed: failWith(deps), signal: end.signal, phoneAnswerMs });
+  return holdMessages(sock, { onMessage, onFailed: failWith(deps), signal: end.signal, phoneAnswerMs });
 }
 
 const failWith =
