@@ -122,6 +122,28 @@ describe('a message that the network has for the phone alone', () => {
     await eventually(() => !isKept(id));
   });
 
+  for (const [what, change, content] of [
+    ['deleted', {}, { type: 'deleted' }],
+    ['changed', { text: 'at ten' }, { type: 'edited' }],
+  ] as const)
+    it(`is told as something that is not known before it is told that it was ${what}, and not again after that`, async () => {
+      await switchPhone(false);
+      const test = await open();
+      const id = await write({ text: 'at nine', phoneOnly: 'fanout' });
+      await write({ ...change, [what === 'deleted' ? 'delete' : 'edit']: { id } });
+      await eventually(() => heardIn(test).length === 2);
+      const asked = watchRequests();
+      await switchPhone(true);
+      await eventually(() => asked.length > 0);
+      await write({ text: 'next' });
+      await eventually(() => heardIn(test).some(({ text }) => text === 'next'));
+      const [first, second, ...others] = heardIn(test);
+      expect(first).to.deep.include({ platformId: id, phone: friend, ...NOTHING_KNOWN });
+      expect(second!.content).to.deep.equal({ ...content, to: { platformId: id } });
+      expect(others.map(({ text }) => text)).to.deep.equal(['next']);
+      await eventually(() => !isKept(id));
+    });
+
   it('ends the backlog that it is of once it is told, as it may be a STOP', async () => {
     await switchPhone(false);
     await write({ text: 'STOP', phoneOnly: 'fanout' });

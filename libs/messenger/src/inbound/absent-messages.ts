@@ -73,6 +73,11 @@ export class AbsentMessages {
     await Promise.all([...this.#waiting.values()].map(({ settled }) => settled.promise));
   }
 
+  /** Its writer has changed this one, or taken it back. Resolves when it is written down, as something that is not known: later it would undo that. */
+  async overtaken(from: string | undefined, id: string): Promise<void> {
+    await this.#settle(keyOf({ id, ...(from && { from }) }));
+  }
+
   /** What the account's phone says. */
   async answered(response: proto.Message.IPeerDataOperationRequestResponseMessage): Promise<void> {
     for (const { placeholderMessageResendResponse: found } of response.peerDataOperationResult ?? []) {

@@ -75,7 +75,12 @@ export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): Pick<
       const plain = await decrypt(sealed);
       const stanza = stanzas.get(sealed.ciphertext);
       if (isOwnPhone(authState.creds.me, sealed.jid)) await takeAnswer(absent, plain);
-      else if (stanza) await handOver(sock, deps, { stanza, read: readPlain(plain) });
+      else if (stanza) {
+        const read = readPlain(plain);
+        const changed = changedBy(read);
+        if (changed !== undefined) await absent.overtaken(stanza.attrs.from, changed);
+        await handOver(sock, deps, { stanza, read });
+      }
       return plain;
     }, sealed.jid);
   return absent;
@@ -103,6 +108,13 @@ function isWithheld(stanza: BinaryNode): boolean {
   return (
     hosted === 'true' || /^view_once|_unavailable_fanout$/.test(type) || getBinaryNodeChild(stanza, 'bot') !== undefined
   );
+}
+
+/** Of a message that there are new words for, or none any more. */
+function changedBy(read: ReadInbound | undefined): string | undefined {
+  const content = read?.content;
+  const hasChanged = content?.type === 'deleted' || (content?.type === 'edited' && !content.isSealed);
+  return hasChanged ? content.to.platformId : undefined;
 }
 
 async function takeAnswer(absent: AbsentMessages, plain: Uint8Array): Promise<void> {
