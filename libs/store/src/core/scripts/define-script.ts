@@ -117,9 +117,9 @@ export function defineScript(definition: AnyDefinition): unknown {
   scripts.set(name, { name, whenFull, isFenced, keys, repliesBytes, ...texts });
   const step = { name, reply, keys: places(keys), args: places(Object.keys(args), args) };
   if (!isFenced) return (host: ScriptHost, input: Record<string, unknown>) => call(step, host, input);
-  return (host: ScriptHost, { address, token }: ScriptOwner, input: Record<string, unknown>) => {
-    const { owner, session } = ownerKeys(host.space, address, token);
-    return onceBegun(() => call(step, host, input, { keys: [owner, session], args: [token] }));
+  return (host: ScriptHost, by: ScriptOwner, input: Record<string, unknown>) => {
+    const { owner, session } = ownerKeys(host.space, by.address, by.token);
+    return onceBegun(by, () => call(step, host, input, { keys: [owner, session], args: [by.token] }));
   };
 }
 
@@ -190,19 +190,47 @@ const AGAIN_MS = 250;
 /** About as long as a session lives that is not renewed: after that the device has, or may have, another owner. */
 const LONGEST_MS = 10_000;
 
-/** An owner waits here as it does while Redis is away: to give its device up would cost that a login for what is over in seconds. */
-async function onceBegun<Result>(step: () => Promise<Result>): Promise<Result> {
-  const sinceMs = performance.now();
+/** Of each owner of whom Redis has refused a step: resolves when that has been taken, or is given up. */
+const refused = new WeakMap<ScriptOwner, Promise<unknown>>();
+
+/**
+ * An owner waits here as it does while Redis is away: to give its device up would cost that a login for what is over in seconds. Its later
+ * steps wait behind the one that was refused, which would undo them.
+ */
+async function onceBegun<Result>(owner: ScriptOwner, step: () => Promise<Result>): Promise<Result> {
+  const endsMs = performance.now() + LONGEST_MS;
   for (;;) {
+    const before = refused.get(owner);
+    if (before) await before;
     try {
       return await step();
     } catch (thrown) {
-      const isPassing = NOT_BEGUN.test(toError(thrown).message) && performance.now() - sinceMs < LONGEST_MS;
-      if (!isPassing) throw thrown;
+      if (!mayTryAgain(thrown, endsMs)) throw thrown;
     }
-    await sleep(AGAIN_MS);
+    // Others may have been under way with it: they were refused after it, and come after it.
+    if (!refused.has(owner)) return leadOthers(owner, repeat(step, endsMs));
   }
 }
+
+async function leadOthers<Result>(owner: ScriptOwner, repeated: Promise<Result>): Promise<Result> {
+  const over = repeated.catch(() => {}).then(() => refused.delete(owner));
+  refused.set(owner, over);
+  return repeated;
+}
+
+async function repeat<Result>(step: () => Promise<Result>, endsMs: number): Promise<Result> {
+  for (;;) {
+    await sleep(AGAIN_MS);
+    try {
+      return await step();
+    } catch (thrown) {
+      if (!mayTryAgain(thrown, endsMs)) throw thrown;
+    }
+  }
+}
+
+const mayTryAgain = (thrown: unknown, endsMs: number) =>
+  NOT_BEGUN.test(toError(thrown).message) && performance.now() < endsMs;
 
 /** A key that was left out has no place; an argument always has one. */
 function take(places: readonly Place[], input: Record<string, unknown>, into: ScriptArgument[]): void {
