@@ -80,4 +80,34 @@ describe('what the network is told has arrived', () => {
       expect([writes, confirmed.length]).to.deep.equal([1, 0]);
     });
   }
+
+  describe('where Redis refuses to write', () => {
+    const refused = new Error('NOREPLICAS Not enough good replicas to write.');
+    const refuse = (times: number, attemptMs: number) => async () => {
+      passedMs += attemptMs;
+      if (++writes <= times) throw refused;
+      return writes;
+    };
+
+    it('is written again once it takes it', async () => {
+      expect(await keep(refuse(2, 4_000))).to.deep.equal({ result: 3, isRepeat: true });
+    });
+
+    it('is given up after ten seconds', async () => {
+      expect(await failureOf(keep(refuse(9, 4_000)))).to.equal(refused);
+      expect(writes).to.equal(3);
+    });
+
+    it('has ten seconds each time, however long replicas were away before', async () => {
+      replicas = [unconfirmed()];
+      const write = refuse(2, 4_000);
+      let calls = 0;
+      const late = async () => {
+        if (++calls > 1) return write();
+        passedMs += 60_000;
+        return 0;
+      };
+      expect(await keep(late)).to.deep.equal({ result: 3, isRepeat: true });
+    });
+  });
 });

@@ -23,8 +23,7 @@ describe('steps of an owner that Redis refuses for a moment', () => {
     };
   });
 
-  const say = (status: DeviceStatus) =>
-    recordObserved(store, ownership, { actedOn: undefined, observed: { status } });
+  const say = (status: DeviceStatus) => recordObserved(store, ownership, { actedOn: undefined, observed: { status } });
   const said = async () => (await readDeviceState(space.store, address)).observed?.status;
 
   it('are taken before what the owner writes meanwhile, which they would undo', async () => {

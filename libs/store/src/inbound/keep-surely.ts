@@ -3,6 +3,7 @@ import { type Clock, sleep } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { writeTogether } from '../core/confirming/write-together.js';
+import { isNotBegun, LONGEST_REFUSAL_MS } from '../core/scripts/define-script.js';
 import type { Store } from '../core/store.js';
 import type { Ownership } from '../fleet/ownership.js';
 
@@ -23,7 +24,8 @@ export interface KeepingDeps {
 /**
  * Writes until replicas have it, as the network does not repeat what it was told has arrived. A master that is cut off may take a write
  * and lose it, so it is written again, and not only asked for again. While replicas are away this goes on for as long as they are: the
- * owner goes on, and another one could do no better. It ends with the ownership, as the step is fenced.
+ * owner goes on, and another one could do no better. It ends with the ownership, as the step is fenced. What Redis refuses for a moment is
+ * written again for ten seconds, as steps of the owner are: not all that is written here is one.
  * @param write safe to repeat; of any number of steps.
  * @returns `isRepeat`: an earlier attempt may have changed what there was to change.
  */
@@ -34,11 +36,16 @@ export async function keepSurely<Result>(
   const { received } = deviceKeys(store.space, ownership.address);
   const lateAtMs = clock.monotonicMs() + PATIENCE_MS;
   let isTold = false;
+  let refusedSinceMs: number | undefined;
   for (let pauseMs = AGAIN_MS.first, isRepeat = false; ; isRepeat = true) {
+    const beganMs = clock.monotonicMs();
     try {
       return { result: await writeTogether(store, received, write), isRepeat };
     } catch (thrown) {
-      if (!(thrown instanceof GatewayError && thrown.code === 'not_confirmed')) throw thrown;
+      const isUnconfirmed = thrown instanceof GatewayError && thrown.code === 'not_confirmed';
+      refusedSinceMs = isUnconfirmed ? undefined : (refusedSinceMs ?? beganMs);
+      const isPassing = isNotBegun(thrown) && clock.monotonicMs() - (refusedSinceMs ?? beganMs) < LONGEST_REFUSAL_MS;
+      if (!isUnconfirmed && !isPassing) throw thrown;
       const isLate = clock.monotonicMs() >= lateAtMs;
       if (isLate && !isTold) logger.warn('replicas have not confirmed what arrived: the network is not told yet');
       isTold ||= isLate;

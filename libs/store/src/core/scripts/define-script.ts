@@ -184,11 +184,13 @@ async function call(
   }
 }
 
-/** Redis lacks replicas (`min-replicas-to-write`), cannot write to its disk, or runs a script of another client: it has done nothing of the step. */
 const NOT_BEGUN = /^(NOREPLICAS|MISCONF|BUSY)\b/;
 const AGAIN_MS = 250;
 /** About as long as a session lives that is not renewed: after that the device has, or may have, another owner. */
-const LONGEST_MS = 10_000;
+export const LONGEST_REFUSAL_MS = 10_000;
+
+/** Redis lacks replicas (`min-replicas-to-write`), cannot write to its disk, or runs a script of another client: it has done nothing of the step. */
+export const isNotBegun = (thrown: unknown): boolean => NOT_BEGUN.test(toError(thrown).message);
 
 /** Of each owner of whom Redis has refused a step: resolves when that has been taken, or is given up. */
 const refused = new WeakMap<ScriptOwner, Promise<unknown>>();
@@ -198,7 +200,7 @@ const refused = new WeakMap<ScriptOwner, Promise<unknown>>();
  * steps wait behind the one that was refused, which would undo them.
  */
 async function onceBegun<Result>(owner: ScriptOwner, step: () => Promise<Result>): Promise<Result> {
-  const endsMs = performance.now() + LONGEST_MS;
+  const endsMs = performance.now() + LONGEST_REFUSAL_MS;
   for (;;) {
     const before = refused.get(owner);
     if (before) await before;
@@ -229,8 +231,7 @@ async function repeat<Result>(step: () => Promise<Result>, endsMs: number): Prom
   }
 }
 
-const mayTryAgain = (thrown: unknown, endsMs: number) =>
-  NOT_BEGUN.test(toError(thrown).message) && performance.now() < endsMs;
+const mayTryAgain = (thrown: unknown, endsMs: number) => isNotBegun(thrown) && performance.now() < endsMs;
 
 /** A key that was left out has no place; an argument always has one. */
 function take(places: readonly Place[], input: Record<string, unknown>, into: ScriptArgument[]): void {
