@@ -3,7 +3,6 @@ import { type DeviceAddress, deviceOfName, nameOfDevice } from '@gateway/contrac
 import type { HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { ShardWatch } from '@gateway/fleet/shard-watch';
 import { MasterInDoubtError } from '@gateway/fleet/standing';
-import { inTime } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { contain } from '@gateway/runtime/process/contain';
@@ -60,7 +59,7 @@ export class ConnectionController {
       if (bell.topic === 'desired' || bell.topic === 'owner') this.look(nameOfDevice(bell));
     });
     this.watch = new ShardWatch({ ...deps, onSeen: (devices) => this.noteSeen(devices) });
-    void this.tick();
+    this.tick();
   }
 
   /** How many tasks run, for metrics. */
@@ -78,12 +77,11 @@ export class ConnectionController {
     await Promise.all([...this.tasks.values()].map(({ done }) => done));
   }
 
-  private async tick(): Promise<void> {
+  private tick(): void {
     this.ticks++;
-    for (const name of this.unsettled) this.look(name);
-    // No longer: what is asked of a node that is away has no answer, and the others have their turns. A look goes on until it has its own.
-    await inTime(Promise.all(this.looks.values()), this.deps.tickMs);
-    if (!this.stopped) this.timer = setTimeout(() => void this.tick(), this.deps.tickMs);
+    // A look that waits for its answer, as the node of its device is away, goes on by itself, and holds up no other.
+    for (const name of this.unsettled) if (!this.looks.has(name)) this.look(name);
+    if (!this.stopped) this.timer = setTimeout(() => this.tick(), this.deps.tickMs);
   }
 
   /** Catches lost doorbells. Unsettled devices are looked at on each tick. */
