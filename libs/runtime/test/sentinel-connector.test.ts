@@ -94,6 +94,21 @@ describe('a client of a master that a Sentinel names', () => {
     }
   });
 
+  it('stays with a Sentinel that tells, and closes the connections by which it is asked', async () => {
+    await connect();
+    await eventually(() => sentinel.asked > 1, WITHIN);
+    sentinel.isMute = true;
+    sentinel.drop();
+    await eventually(() => sentinel.closed > 0, WITHIN);
+    const { subscriptions, closed } = sentinel;
+    // It is asked each time who the others are.
+    for (const time of [1, 2, 3]) {
+      sentinel.join(sentinel);
+      await eventually(() => sentinel.closed >= closed + time, WITHIN);
+    }
+    expect(sentinel.subscriptions).to.equal(subscriptions);
+  });
+
   it('knows of a failover that began while its connection to the Sentinel was lost, as long as that is under way', async () => {
     await connect();
     const { asked } = sentinel;

@@ -150,7 +150,12 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     const listen = async () => {
       const connection = ++connections;
       lost.delete(sentinel);
-      await listener.subscribe(SWITCHED);
+      await listener.subscribe(SWITCHED).catch((thrown: unknown) => {
+        // One that hangs may answer the next connection. One that forbids it says the same each time.
+        const mayHear = listeners.get(sentinel) === listener && !(thrown instanceof ReplyError);
+        if (mayHear && connection === connections) listener.disconnect(true);
+        throw thrown;
+      });
       // It may be forbidden.
       await listener.subscribe(ELECTING, ...OTHERS_CHANGED).catch(() => {});
       // Whenever the connection is there again: what it told before is missed.
@@ -176,11 +181,8 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     });
     listener.on('ready', () => {
       wasThere = true;
-      void listen().catch((thrown: unknown) => {
-        // One that hangs may answer the next connection. One that forbids it says the same each time.
-        const mayHear = listeners.get(sentinel) === listener && !(thrown instanceof ReplyError);
-        if (mayHear) listener.disconnect(true);
-      });
+      // One that is listened to and answers no question goes on telling.
+      void listen().catch(() => {});
     });
   }
 
