@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import type { IncomingMessage } from '@gateway/messenger/session/session-events';
 import { defer } from '@gateway/runtime/deferred';
 import { node } from '@gateway/simulator/wire/nodes';
@@ -47,7 +46,7 @@ describe('receiving a message', () => {
   it('tells in its turn that there was something which only the phone gets, as a picture that may be seen once', async () => {
     const written = defer<void>();
     const heard: IncomingMessage[] = [];
-    await open((message) => {
+    const { session } = await open((message) => {
       heard.push(message);
       return written.promise;
     });
@@ -56,7 +55,8 @@ describe('receiving a message', () => {
     const [linked] = sessions.simulator.network.accounts.ensure(device.phone).devices.values();
     linked!.mailbox.post(node('message', { ...attrs, id: '3AONCE' }, [node('unavailable', { type: 'view_once' })]));
     await eventually(() => heard.length === 1);
-    await setTimeout(50);
+    // Its answer comes after what the network has sent before.
+    await session.lookUp(makeNumbers(1));
     expect(heard.map(({ text }) => text)).to.deep.equal(['here it comes']);
     expect(isKept('3AONCE')).to.equal(true);
     written.resolve();
