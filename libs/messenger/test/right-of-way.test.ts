@@ -40,6 +40,14 @@ describe('right of way', () => {
     await work;
   });
 
+  it('lets work that urgent work waits for go on in the next turn, however many others are to have theirs', async () => {
+    let others = 0;
+    const inTurn = Promise.all(Array.from({ length: 20 }, () => new RightOfWay().giveWay().then(() => others++)));
+    await new RightOfWay().giveWay({ unless: () => true });
+    expect(others).to.be.below(3);
+    await inTurn;
+  });
+
   it('lets work go on when nothing urgent waits', async () => {
     await new RightOfWay().giveWay();
   });

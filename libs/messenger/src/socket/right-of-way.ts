@@ -1,6 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Of all sessions of this process: each turn of the event loop has one piece of long work, and a code of any of them waits for no more. */
+/**
+ * The last turn of the event loop that is given to a piece of long work, of any session of this process. Each turn has one, so that a
+ * one-time password of any session waits for no more than that. Work that a one-time password waits for itself does not queue.
+ */
 let turn: Promise<unknown> = Promise.resolve();
 
 /** Lets long work on the event loop give way to urgent work. */
@@ -29,6 +32,7 @@ export class RightOfWay {
    * this work itself.
    */
   async giveWay({ unless = () => false }: { unless?: () => boolean } = {}): Promise<void> {
+    if (unless()) return setImmediate();
     turn = turn.then(() => setImmediate());
     await turn;
     while (this.#urgent > 0 && !unless()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
