@@ -130,7 +130,7 @@ describe('a message that the network has for the phone alone', () => {
       await switchPhone(false);
       const test = await open();
       const id = await write({ text: 'at nine', phoneOnly: 'fanout' });
-      await write({ ...change, [what === 'deleted' ? 'delete' : 'edit']: { id } });
+      await write({ ...change, ...(what === 'deleted' ? { delete: { id } } : { edit: { id, plain: true } }) });
       await eventually(() => heardIn(test).length === 2);
       const asked = watchRequests();
       await switchPhone(true);
@@ -190,7 +190,7 @@ describe('a message that the network has for the phone alone', () => {
     ).to.deep.equal([...texts].sort());
     const counts = asked.map(({ placeholderMessageResendRequest: keys }) => keys?.length ?? 0);
     expect(counts.reduce((sum, count) => sum + count)).to.equal(texts.length);
-    expect(counts.length).to.be.within(3, 10);
+    expect(counts.length).to.be.within(3, 35);
     expect(Math.max(...counts)).to.be.within(2, 32);
   });
 
