@@ -9,6 +9,9 @@ import type { Written } from './account-for-events.js';
  * id (received-id.ts).
  */
 const PEOPLE = makeNumbers(8, 900_000);
+/** They came by an advertisement: the network has what they write for the phone of the account alone, which is asked for it. */
+const LEADS = makeNumbers(2, 910_000);
+const LEAD_EVERY = 10;
 /** What each wants, every fourth time. */
 const WISHES: Readonly<Record<number, string>> = { 1: 'stop', 3: 'start' };
 const EVERY_MS = 100;
@@ -24,12 +27,21 @@ export async function writeFromPhones(
   stop: AbortSignal,
 ): Promise<void> {
   for (let i = written.length; !stop.aborted; i++) {
-    const [person, round] = [i % PEOPLE.length, Math.floor(i / PEOPLE.length)];
-    const [from, platformId] = [PEOPLE[person]!, `TALK${round}`];
-    const text = WISHES[round % 4] ?? `a person writes ${i}`;
-    written.push({ from, platformId, text });
-    const body = { id: platformId, to: accounts[person % accounts.length], text };
+    const { from, place, ...message } = i % LEAD_EVERY === LEAD_EVERY - 1 ? byLead(i) : byPerson(i);
+    written.push({ from, platformId: message.id, text: message.text });
+    const body = { to: accounts[place % accounts.length], ...message };
     await askSimulator(simulator, `phones/${from}/messages`, { method: 'POST', body });
     await sleep(EVERY_MS, stop).catch(() => {});
   }
+}
+
+function byPerson(i: number) {
+  const [person, round] = [i % PEOPLE.length, Math.floor(i / PEOPLE.length)];
+  const text = WISHES[round % 4] ?? `a person writes ${i}`;
+  return { from: PEOPLE[person]!, place: person, id: `TALK${round}`, text };
+}
+
+function byLead(i: number) {
+  const lead = Math.floor(i / LEAD_EVERY) % LEADS.length;
+  return { from: LEADS[lead]!, place: lead, id: `LEAD${i}`, text: `I saw your ad ${i}`, phoneOnly: 'fanout' };
 }
