@@ -1,3 +1,4 @@
+import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
@@ -33,6 +34,8 @@ describe('a gateway whose Redis refuses writes while its replicas are away', () 
     const logins = loginsOf();
     await needReplicas(1);
     await write(friend!, 'STOP');
+    // It looks what is wanted of it, as it does every few seconds.
+    await ringDoorbell(space.store, { topic: 'desired', workspace: 'main', device: 'default' });
     await eventually(async () => (await countRefusals()) >= REFUSALS, { what: 'writes are refused' });
     await needReplicas(0);
     await eventually(() => shown(ACCOUNT).length >= LIST, { what: 'all is shown' });

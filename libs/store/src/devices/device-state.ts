@@ -18,6 +18,7 @@ import { toRestriction } from './incidents/restrictions.js';
 const readState = defineScript({
   name: 'read-device-state',
   whenFull: 'runs',
+  isRead: true,
   keys: ['desired', 'observed', 'restriction', 'owner', 'creds', 'device', 'backlog'],
   args: { sessionPrefix: text },
   reply: (reply) =>

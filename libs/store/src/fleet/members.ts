@@ -14,6 +14,7 @@ const beatStep = defineScript({
 const listStep = defineScript({
   name: 'list-members',
   whenFull: 'runs',
+  isRead: true,
   keys: ['members', 'memberLoads'],
   args: { ttlMs: number },
   reply: words,

@@ -31,6 +31,8 @@ interface Definition<K extends string, A extends Record<string, WriteArgument>, 
   whenFull: 'runs' | 'refused';
   /** Only for a step on one key that touches no other: while the slot moves, that is at the former master or at the next one. Default: it waits. */
   whileSlotMoves?: 'runs';
+  /** It writes nothing: Redis runs it also where it refuses all that writes. */
+  isRead?: true;
   /** Only the owner of a device may run it. */
   isFenced?: true;
   /** It reads or changes the send of its key `record`. Throws `UnknownVersionError`, having changed nothing, for one of another version. */
@@ -143,9 +145,10 @@ function places(names: readonly string[], args: Record<string, WriteArgument> = 
 }
 
 /** The whole text of a script: names for its keys and arguments, its checks, and its file with all that this asks for. */
-function writeLua({ name, whenFull, isFenced, readsSend, keys, args }: AnyDefinition): string {
+function writeLua({ name, whenFull, isRead, isFenced, readsSend, keys, args }: AnyDefinition): string {
+  const flags = [...(isRead ? ['no-writes'] : []), ...(whenFull === 'runs' ? ['allow-oom'] : [])];
   const lines = [
-    ...(whenFull === 'runs' ? ['#!lua flags=allow-oom'] : []),
+    ...(flags.length > 0 ? [`#!lua flags=${flags.join()}`] : []),
     ...nameInLua('KEYS', isFenced ? ['owner', 'session', ...keys] : keys, '_key'),
     ...nameInLua('ARGV', isFenced ? ['token', ...Object.keys(args)] : Object.keys(args), ''),
   ];

@@ -9,6 +9,7 @@ import { processOf } from '../process-of.js';
 const lookStep = defineScript({
   name: 'look-at-shard',
   whenFull: 'runs',
+  isRead: true,
   keys: ['devices'],
   args: { shardBase: text, sessionPrefix: text, '...names': text },
   reply: words,
