@@ -315,7 +315,7 @@ describe('events that are told to a webhook once more, by their ids', () => {
       expect(logged.rows()).to.deep.equal(rows.slice(0, 2));
     });
 
-    it('come in the order in which they happened, whatever was asked for first', async () => {
+    it('come behind the one that was refused in the order in which they happened, whatever was asked for first', async () => {
       const [first, second, third] = ids as [string, string, string];
       await replayAll(third, second, first);
       expect(logged.rows()).to.deep.equal([rows[2], [...rows[0]!, ...rows[1]!]]);

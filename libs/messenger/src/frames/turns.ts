@@ -1,4 +1,4 @@
-/** Of a turn of the event loop, for the frames of all connections of this process: so long a code waits for them at each step. */
+/** How much of a turn of the event loop the frames of all connections of this process may take: a one-time password waits for it at each step. */
 const TURN_MS = 4;
 
 let beganMs: number | undefined;

@@ -33,8 +33,8 @@ interface Waiting {
 const { PLACEHOLDER_MESSAGE_RESEND } = proto.Message.PeerDataOperationRequestType;
 
 /**
- * Messages of which the network has nothing for this device, and says no reason why it should not have them: often the first one of
- * a person who came by an advertisement. The account's phone has them, and is asked:
+ * Messages that come to this device without their content, and without a reason why it must not have that: often the first one of a
+ * person who came by an advertisement. The account's phone has the content, and is asked for it:
  *
  *   arrived -> asked for, twice, as the phone may not have had it yet -> (answered; or a minute is over) -> handed over -> confirmed
  *
@@ -116,7 +116,7 @@ export class AbsentMessages {
     this.#deps.sock.sendPeerDataOperationMessage(request).catch(() => {});
   }
 
-  /** Called with the error of `handOver`, it has ended the session already. */
+  /** Where `handOver` fails, that has ended the session already. */
   async #settle(key: string, content?: proto.IMessage): Promise<void> {
     const waiting = this.#waiting.get(key);
     if (!waiting || waiting.isAnswered) return;

@@ -37,7 +37,7 @@ export interface RedisClientsOptions<Purpose extends RedisPurpose> {
 export type RedisClients<Purpose extends RedisPurpose = DefaultPurpose> = Record<Purpose, Redis> & {
   /** Rejects with `redis_away` when Redis has not let all of them in before `until` is aborted. Default: in 10 s. */
   waitForReady(until?: AbortSignal): Promise<void>;
-  /** Callers come. */
+  /** From now on there are callers, who must not wait: ends what `waitAtFirst` began. */
   failFastFromNow(): void;
   /** Closes all. Safe to repeat. */
   close(): Promise<void>;
@@ -105,7 +105,7 @@ export function createRedisClients<Purpose extends RedisPurpose = DefaultPurpose
     logOutages(client, logger.child({ connection: purpose }));
     comeBack(client);
     gatherWrites(client);
-    hearFailures(client);
+    outliveRefusedRenewals(client);
     const onEnd = onCommand?.(purpose);
     if (onEnd) timeCommands(client, onEnd);
     return purpose === 'queue' || purpose === 'failFastQueue' ? runAsOurs(client) : client;
@@ -222,8 +222,8 @@ function comeBack(client: Redis): void {
   });
 }
 
-/** Of subscriptions that ioredis renews by itself no one hears when they fail, and the process would end. */
-function hearFailures(client: Redis): void {
+/** ioredis renews subscriptions after an outage, and handles no refusal of them: the rejected promise would end the process. */
+function outliveRefusedRenewals(client: Redis): void {
   const subscribe = client.subscribe.bind(client) as (...channels: string[]) => Promise<unknown>;
   client.subscribe = (...channels: unknown[]) => {
     const subscribed = subscribe(...(channels as string[]));

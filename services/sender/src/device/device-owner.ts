@@ -374,7 +374,7 @@ export class DeviceOwner {
 
   private fail(error: Error): void {
     if (this.state === 'ended' || this.failed) return;
-    // All that is under way fails with it.
+    // One line: all that is under way fails when the ownership is lost.
     if (!(error instanceof FencedError)) {
       this.failed = true;
       this.logger.error('owner failed, device released', { error });
