@@ -51,8 +51,8 @@ export class AbsentMessages {
     deps.signal.addEventListener('abort', () => this.#stop(), { once: true });
   }
 
-  /** One of a person has arrived, written at that time. Resolves when it is written down, or waits. */
-  async take(stanza: BinaryNode, atMs: number): Promise<void> {
+  /** One of a person has arrived, of this jid without a device, written at that time. Resolves when it is written down, or waits. */
+  async take(stanza: BinaryNode, { writer, atMs }: { writer: string; atMs: number }): Promise<void> {
     const key = keyOf(stanza.attrs);
     if (this.#waiting.has(key)) return;
     const isTooOld = systemClock.nowMs() - atMs > OLDEST_MS;
@@ -62,10 +62,11 @@ export class AbsentMessages {
     const waiting: Waiting = { stanza, timer, isAnswered: false, settled: defer<void>() };
     const askAgain = () => {
       waiting.timer = setTimeout(() => this.#settle(key).catch(() => {}), halfMs).unref();
-      this.#askFor(stanza);
+      this.#askFor(messageKey);
     };
+    const messageKey = { remoteJid: writer, fromMe: false, id: stanza.attrs.id ?? '' };
     this.#waiting.set(key, waiting);
-    this.#askFor(stanza);
+    this.#askFor(messageKey);
   }
 
   /** Resolves when all that wait now are written down; never if the session ends first. */
@@ -99,8 +100,8 @@ export class AbsentMessages {
     return possible.length === 1 ? possible[0]![0] : undefined;
   }
 
-  #askFor({ attrs: { id = '', from } }: BinaryNode): void {
-    this.#toAsk.push({ remoteJid: jidNormalizedUser(from), fromMe: false, id });
+  #askFor(key: proto.IMessageKey): void {
+    this.#toAsk.push(key);
     if (this.#toAsk.length === 1) setTimeout(() => this.#ask(), GATHER_MS).unref();
   }
 

@@ -64,7 +64,8 @@ export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): Pick<
   replaceListeners(sock, 'CB:message', (library) => async (stanza) => {
     if (hasContent(stanza) || stanza.attrs.edit === TAKEN_BACK || !isFromPerson(sock, stanza.attrs))
       return library(stanza);
-    if (!isWithheld(stanza)) return absent.take(stanza, timeOf(stanza));
+    const about = { writer: personOf(stanza.attrs.from), atMs: timeOf(stanza) };
+    if (!isWithheld(stanza)) return absent.take(stanza, about);
     await handOver(sock, deps, { stanza, read: NOT_HERE });
     return library(stanza);
   });
