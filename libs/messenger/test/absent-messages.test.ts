@@ -203,6 +203,15 @@ describe('a message that the network has for the phone alone', () => {
     expect(told).to.have.members(texts);
   });
 
+  it('is one that cannot be decrypted, too, once its writer has sent it as often as helps', async () => {
+    const asked = watchRequests();
+    const test = await open();
+    const id = await write({ text: 'sealed for another', phoneOnly: 'unreadable' });
+    expect(await test.next('message')).to.include({ platformId: id, phone: friend, text: 'sealed for another' });
+    expect(asked).to.have.length(1);
+    await eventually(() => !isKept(id));
+  });
+
   for (const phoneOnly of ['viewOnce', 'hosted'])
     it(`is not asked for where the phone gives nothing of it out (${phoneOnly})`, async () => {
       const asked = watchRequests();

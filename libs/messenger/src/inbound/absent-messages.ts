@@ -19,11 +19,22 @@ const MOST_ASKED = 32;
 const MOST_WAITING = 4_096;
 /** A phone that is switched off may answer in a week. */
 const ANSWER_MS = 60_000;
+/** Its writer's phone has sent it anew as often, and it still cannot be decrypted. */
+const MOST_FAILURES = 3;
+const MOST_FAILED = 200;
 /** The network's own client asks for none that are older. */
 const OLDEST_MS = 14 * 24 * 60 * 60_000;
 
+interface About {
+  /** Jid without a device. */
+  writer: string;
+  atMs: number;
+}
+
 interface Waiting {
   stanza: BinaryNode;
+  /** The library has confirmed it already. */
+  isConfirmed: boolean;
   timer: NodeJS.Timeout;
   /** It is being written down. */
   isAnswered: boolean;
@@ -44,6 +55,8 @@ export class AbsentMessages {
   readonly #deps: AbsentMessagesDeps;
   /** By writer and id: phones choose the ids of what they write, and two of them may choose the same. */
   readonly #waiting = new Map<string, Waiting>();
+  /** How often what cannot be decrypted has come. */
+  readonly #failures = new Map<string, number>();
   #toAsk: proto.IMessageKey[] = [];
 
   constructor(deps: AbsentMessagesDeps) {
@@ -51,15 +64,34 @@ export class AbsentMessages {
     deps.signal.addEventListener('abort', () => this.#stop(), { once: true });
   }
 
-  /** One of a person has arrived, of this jid without a device, written at that time. Resolves when it is written down, or waits. */
-  async take(stanza: BinaryNode, { writer, atMs }: { writer: string; atMs: number }): Promise<void> {
+  /** One of a person has arrived. Resolves when it is written down, or waits. */
+  take(stanza: BinaryNode, about: About): Promise<void> {
+    return this.#take({ stanza, isConfirmed: false }, about);
+  }
+
+  /**
+   * One that cannot be decrypted: its writer's phone is asked first, by the library, which confirms it. So it is lost if the process ends
+   * while this device's phone is asked.
+   */
+  async failed(stanza: BinaryNode, about: About): Promise<void> {
+    const key = keyOf(stanza.attrs);
+    const failures = (this.#failures.get(key) ?? 0) + 1;
+    this.#failures.delete(key);
+    if (failures >= MOST_FAILURES) return this.#take({ stanza, isConfirmed: true }, about);
+    this.#failures.set(key, failures);
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size > MOST_FAILED) this.#failures.delete(oldest!);
+  }
+
+  async #take(one: Pick<Waiting, 'stanza' | 'isConfirmed'>, { writer, atMs }: About): Promise<void> {
+    const { stanza } = one;
     const key = keyOf(stanza.attrs);
     if (this.#waiting.has(key)) return;
     const isTooOld = systemClock.nowMs() - atMs > OLDEST_MS;
-    if (isTooOld || this.#waiting.size >= MOST_WAITING) return this.#handOver(stanza);
+    if (isTooOld || this.#waiting.size >= MOST_WAITING) return this.#handOver(one);
     const halfMs = (this.#deps.answerMs ?? ANSWER_MS) / 2;
     const timer = setTimeout(() => askAgain(), halfMs).unref();
-    const waiting: Waiting = { stanza, timer, isAnswered: false, settled: defer<void>() };
+    const waiting: Waiting = { ...one, timer, isAnswered: false, settled: defer<void>() };
     const askAgain = () => {
       waiting.timer = setTimeout(() => this.#settle(key).catch(() => {}), halfMs).unref();
       this.#askFor(messageKey);
@@ -123,14 +155,17 @@ export class AbsentMessages {
     if (!waiting || waiting.isAnswered) return;
     waiting.isAnswered = true;
     clearTimeout(waiting.timer);
-    await this.#handOver(waiting.stanza, content);
+    await this.#handOver(waiting, content);
     this.#waiting.delete(key);
     waiting.settled.resolve();
   }
 
-  async #handOver(stanza: BinaryNode, content?: proto.IMessage): Promise<void> {
+  async #handOver(
+    { stanza, isConfirmed }: Pick<Waiting, 'stanza' | 'isConfirmed'>,
+    content?: proto.IMessage,
+  ): Promise<void> {
     await this.#deps.handOver(stanza, content);
-    confirmStanza(this.#deps.sock, stanza);
+    if (!isConfirmed) confirmStanza(this.#deps.sock, stanza);
   }
 
   #stop(): void {

@@ -64,8 +64,7 @@ export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): Pick<
   replaceListeners(sock, 'CB:message', (library) => async (stanza) => {
     if (hasContent(stanza) || stanza.attrs.edit === TAKEN_BACK || !isFromPerson(sock, stanza.attrs))
       return library(stanza);
-    const about = { writer: personOf(stanza.attrs.from), atMs: timeOf(stanza) };
-    if (!isWithheld(stanza)) return absent.take(stanza, about);
+    if (!isWithheld(stanza)) return absent.take(stanza, aboutOf(stanza));
     await handOver(sock, deps, { stanza, read: NOT_HERE });
     return library(stanza);
   });
@@ -73,8 +72,11 @@ export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): Pick<
   signalRepository.decryptMessage = (sealed) =>
     // The library's own transaction inside joins this one: its writes wait for the end.
     authState.keys.transaction(async () => {
-      const plain = await decrypt(sealed);
       const stanza = stanzas.get(sealed.ciphertext);
+      const plain = await decrypt(sealed).catch(async (thrown: unknown) => {
+        if (stanza && isFromPerson(sock, stanza.attrs)) await absent.failed(stanza, aboutOf(stanza));
+        throw thrown;
+      });
       if (isOwnPhone(authState.creds.me, sealed.jid)) await takeAnswer(absent, plain);
       else if (stanza) {
         const read = readPlain(plain);
@@ -164,6 +166,8 @@ function isFromPerson({ user }: BaileysSocket, { from, participant, category }: 
   const isOurs = areJidsSameUser(from, user?.id) || areJidsSameUser(from, user?.lid);
   return !isOurs && participant === undefined && category !== 'peer' && PERSONS.has(jidDecode(from)?.server ?? '');
 }
+
+const aboutOf = (stanza: BinaryNode) => ({ writer: personOf(stanza.attrs.from), atMs: timeOf(stanza) });
 
 function timeOf({ attrs }: BinaryNode): number {
   return readTime(attrs.t) ?? systemClock.nowMs();

@@ -28,7 +28,7 @@ const write = Joi.object<WriteBody>({
   to: number.required(),
   id: Joi.string(),
   addressing,
-  phoneOnly: Joi.valid('fanout', 'viewOnce', 'hosted'),
+  phoneOnly: Joi.valid('fanout', 'viewOnce', 'hosted', 'unreadable'),
   text: Joi.string(),
   ...Object.fromEntries(FILE_KINDS.map((kind) => [kind, file])),
   location: Joi.object({

@@ -46,11 +46,12 @@ export interface WriteOptions {
 
 /**
  * Why linked devices of its recipient get a mark in place of a message. Of a `fanout` the phone may say it again: it has come from
- * an advertisement, for instance, and was sealed for the phone alone. Of the others it says nothing.
+ * an advertisement, for instance, and was sealed for the phone alone; so it may of an `unreadable` one, of which linked devices get what
+ * they cannot decrypt, however often they ask for it. Of the others it says nothing.
  */
-export type PhoneOnly = 'fanout' | 'viewOnce' | 'hosted';
+export type PhoneOnly = 'fanout' | 'viewOnce' | 'hosted' | 'unreadable';
 
-const MARKS: Record<PhoneOnly, Record<string, string>> = {
+const MARKS: Partial<Record<PhoneOnly, Record<string, string>>> = {
   fanout: {},
   viewOnce: { type: 'view_once' },
   hosted: { hosted: 'true' },
@@ -170,7 +171,7 @@ export class PhoneWriter {
   /** A message as it was written; `null` for one that is for the eyes of the phone's owner alone. */
   #wholeOf({ from, id }: Remembered): proto.IMessage | null | undefined {
     const draft = this.#written.get(`${from}/${id}`);
-    return draft?.phoneOnly && draft.phoneOnly !== 'fanout' ? null : draft?.message;
+    return draft?.phoneOnly === 'viewOnce' || draft?.phoneOnly === 'hosted' ? null : draft?.message;
   }
 
   /** A message that the people of a conversation do not see. */
@@ -203,7 +204,7 @@ export class PhoneWriter {
     const isCopy = device.number === from && from !== to;
     const content = isCopy ? { deviceSentMessage: { destinationJid, message } } : message;
     const place = { number: device.number, device: device.id };
-    if (draft.phoneOnly && device.number === to) return this.#deliver(place, this.#envelope(draft, place, []));
+    if (draft.phoneOnly && device.number === to) return this.#deliver(place, this.#withoutContent(draft, place));
     await this.#seal(draft, { place, content, bundle: () => device.takeBundle() });
   }
 
@@ -232,6 +233,11 @@ export class PhoneWriter {
     } catch (error) {
       logger.warn('phone could not write', { id, reason: String(error) });
     }
+  }
+
+  #withoutContent(draft: Draft, place: DevicePlace): Envelope {
+    const noise: SealedContent = { type: 'msg', attrs: {}, bytes: randomBytes(100) };
+    return this.#envelope(draft, place, draft.phoneOnly === 'unreadable' ? [noise] : []);
   }
 
   /** Without contents: only that there is a message. */
