@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisAccess, RedisAddress, RedisNode } from './redis-address.js';
 import { inItsDatabase } from './refusals/in-its-database.js';
-import { leaveWhenRefused, waitOutRefusals } from './refusals/wait-out-refusals.js';
+import { GONE, leaveWhenRefused, waitOutRefusals } from './refusals/wait-out-refusals.js';
 import { leaveSentinels, newestMaster } from './sentinels/sentinel-connector.js';
 
 const SENTINEL_TIMEOUT_MS = 2_000;
@@ -90,6 +90,7 @@ function connectCluster(nodes: RedisNode[], options: ClientOptions, learn: (pres
 /** Copies of a client, as BullMQ makes of its own, go by the same list. */
 function shareNodes(cluster: Cluster, nodes: RedisNode[], learn: (present: RedisNode[]) => void): Cluster {
   cluster.on('+node', leaveWhenRefused);
+  settleConnects(cluster);
   cluster.on('refresh', () => {
     const present = cluster.nodes('all').map(({ options: { host, port } }) => ({ host: host!, port: port! }));
     if (present.length > 0) learn(present);
@@ -97,6 +98,24 @@ function shareNodes(cluster: Cluster, nodes: RedisNode[], learn: (present: Redis
   const duplicate = cluster.duplicate.bind(cluster);
   cluster.duplicate = (_, options) => shareNodes(duplicate(nodes, options), nodes, learn);
   return cluster;
+}
+
+/**
+ * Where nodes are found, and the one that is asked next says that the Cluster is down, or nothing, ioredis connects anew by itself, and
+ * what its `connect` returned never settles: a worker of BullMQ, which waits for that, would take no job any more.
+ */
+function settleConnects(cluster: Cluster): void {
+  const connect = cluster.connect.bind(cluster);
+  cluster.connect = () =>
+    new Promise((resolve, reject) => {
+      const fail = () => reject(new Error(GONE));
+      cluster.once('close', fail);
+      const settle = (end: () => void) => () => {
+        cluster.off('close', fail);
+        end();
+      };
+      connect().then(settle(resolve), (error: Error) => settle(() => reject(error))());
+    });
 }
 
 function accessOptions({

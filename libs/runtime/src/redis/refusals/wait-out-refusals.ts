@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
 /** How ioredis says that a node has gone: a client of a Cluster then looks for the next one. */
-const GONE = 'Connection is closed.';
+export const GONE = 'Connection is closed.';
 
 /**
  * Has commands wait while Redis refuses a connection, as they do while it cannot be reached: its password is being changed, or the
