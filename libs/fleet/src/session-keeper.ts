@@ -207,7 +207,8 @@ export class SessionKeeper {
     const { store, standing, logger, ttlMs } = this.deps;
     const alive = await renewSessions(store, sessions, ttlMs).catch(() => []);
     for (const [index, session] of sessions.entries()) {
-      if (alive[index] !== false) continue;
+      // While its node hung, several beats were on their way: only the first answer is news.
+      if (alive[index] !== false || session.hasEnded) continue;
       logger.warn('session ended', { shard: session.shard, devices: session.kept.size });
       this.lose(session, 'gone');
     }

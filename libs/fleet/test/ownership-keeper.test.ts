@@ -26,6 +26,8 @@ describe('the ownerships of a process', () => {
   /** What the metrics heard. */
   let counted: string[];
   let renewals: number;
+  /** Lines of the log. */
+  let said: string[];
   /** Keys of owners. */
   let released: string[];
   let lateRenewals: number;
@@ -46,7 +48,11 @@ describe('the ownerships of a process', () => {
       }
       return space.store.run(name, keys, args);
     };
-    const logger = createLogger({ service: 'test', level: 'error' });
+    said = [];
+    const logger = {
+      ...createLogger({ service: 'test', level: 'error' }),
+      warn: (line: string) => void said.push(line),
+    };
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
     counted = [];
     [renewals, released, lateRenewals] = [0, [], 0];
@@ -138,6 +144,24 @@ describe('the ownerships of a process', () => {
     await eventually(() => takeDevice(space.store, ADDRESSES[0]!, { owner: 'b', ttlMs: TTL_MS }));
     expect(renewals).to.be.above(0);
     kept!.assertHeld();
+  });
+
+  it('are said to have ended once, however many renewals were on their way', async () => {
+    const { token } = (await keeper.acquire(ADDRESSES[0]!))!;
+    // None is late by its own clock.
+    aheadMs = -10 * TTL_MS;
+    let answer = () => {};
+    renewing = new Promise((resolve) => {
+      answer = resolve;
+    });
+    keeper.start();
+    await eventually(() => renewals > 2);
+    await space.store.redis.del(`${space.prefix}:{#34}:session:${token.split(':')[0]}`);
+    answer();
+    await eventually(() => counted.includes('gone'));
+    // Behind all of them.
+    await space.store.redis.ping();
+    expect(said).to.deep.equal(['session ended']);
   });
 
   it('that were not renewed in time are not renewed at all', async () => {
