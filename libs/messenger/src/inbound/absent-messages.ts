@@ -115,8 +115,10 @@ export class AbsentMessages {
   async answered(response: proto.Message.IPeerDataOperationRequestResponseMessage): Promise<void> {
     for (const { placeholderMessageResendResponse: found } of response.peerDataOperationResult ?? []) {
       const { key, message } = readFound(found?.webMessageInfoBytes) ?? {};
-      const about = key?.id && !key.fromMe ? this.#find(key) : undefined;
-      if (about) await this.#settle(about, message ?? undefined);
+      // What has no content there either may still be on its way to the phone.
+      if (!key?.id || key.fromMe || !message) continue;
+      const about = this.#find(key);
+      if (about) await this.#settle(about, message);
     }
   }
 
