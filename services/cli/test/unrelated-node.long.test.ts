@@ -6,12 +6,13 @@ import {
   workspaceKeys,
   workspacesKey,
 } from '@gateway/contracts/redis-keys';
-import { masterNodes, masterOfKey } from '@gateway/runtime/redis/redis-nodes';
+import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
 import { checkSchema } from '@gateway/store/core/store';
 import { createApiToken, findApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
+import { openSpaceBesideNode, portOf } from '@gateway/testkit/redis-servers/space-beside-node';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { linkDevice } from '../../api/test/support/device-owner.js';
@@ -36,22 +37,15 @@ describe('the devices of a workspace one of which is on a node of a Redis Cluste
   after(() => cluster.stop());
   afterEach(() => space.close());
 
-  const portOf = (key: string) => masterOfKey(space.store.redis, key).options.port;
-  const portOfDevice = (device: string) => portOf(deviceKeys(space.store.space, { workspace: 'main', device }).backlog);
-  /** A node that has nothing of what the command line needs for itself. */
-  async function findNode() {
-    for (;;) {
-      space = await openRedisSpace({ url: cluster.url });
-      const { space: keys } = space.store;
-      const own = [schemaKey(keys), workspacesKey(keys), consoleKeys(keys).audit, workspaceKeys(keys, 'main').devices];
-      const free = cluster.shards.find(({ master }) => own.every((key) => portOf(key) !== master.port));
-      if (free) return free.master;
-      await space.close();
-    }
-  }
+  const portOfDevice = (device: string) =>
+    portOf(space, deviceKeys(space.store.space, { workspace: 'main', device }).backlog);
+  const ownKeys = (keys: KeySpace) => [
+    ...[schemaKey(keys), workspacesKey(keys), consoleKeys(keys).audit, workspaceKeys(keys, 'main').devices],
+  ];
 
   it('are all listed, that one without what is not known of it', async () => {
-    const master = await findNode();
+    const { master, ...opened } = await openSpaceBesideNode(cluster, ownKeys);
+    ({ space } = opened);
     const names = Array.from({ length: 100 }, (_, i) => `device-${i}`);
     const away = names.find((name) => portOfDevice(name) === master.port)!;
     const here = names.find((name) => portOfDevice(name) !== master.port)!;
@@ -83,7 +77,7 @@ describe('a token of a workspace whose own node of a Redis Cluster is there', ()
   after(() => cluster.stop());
   afterEach(() => space.close());
 
-  const portOf = (key: string) => masterOfKey(space.store.redis, key).options.port;
+  const portOfKey = (key: string) => portOf(space, key);
 
   for (const [what, { keyOf, says }] of Object.entries(PLACES)) {
     it(`can be revoked without the node of ${what}`, async () => {
@@ -92,13 +86,13 @@ describe('a token of a workspace whose own node of a Redis Cluster is there', ()
       for (;;) {
         space = await openRedisSpace({ url: cluster.url });
         const { space: keys } = space.store;
-        lostPort = portOf(keyOf(keys));
-        if (others.every((other) => portOf(other.keyOf(keys)) !== lostPort)) break;
+        lostPort = portOfKey(keyOf(keys));
+        if (others.every((other) => portOfKey(other.keyOf(keys)) !== lostPort)) break;
         await space.close();
       }
       const { store } = space;
       const names = Array.from({ length: 100 }, (_, i) => `shop-${i}`);
-      const workspace = names.find((name) => portOf(workspaceKeys(store.space, name).devices) !== lostPort)!;
+      const workspace = names.find((name) => portOfKey(workspaceKeys(store.space, name).devices) !== lostPort)!;
       await createWorkspace(store, workspace);
       await checkSchema(store);
       const { token } = await createApiToken(store, workspace, { name: 'stolen' });

@@ -1,9 +1,9 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
 import { consoleKeys, deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { openSpaceBesideNode, portOf } from '@gateway/testkit/redis-servers/space-beside-node';
+import type { RedisSpace } from '@gateway/testkit/redis-space';
 import { linkDevice } from '../../api/test/support/device-owner.js';
 import { openStream } from './support/live-stream.js';
 import { startTestDashboard, type TestDashboard } from './support/test-dashboard.js';
@@ -23,22 +23,14 @@ describe('the console without a node of a Redis Cluster that has none of its own
     await cluster.stop();
   });
 
-  const portOf = (key: string) => masterOfKey(space.store.redis, key).options.port;
-  const portOfDevice = (device: string) => portOf(deviceKeys(space.store.space, { workspace: 'main', device }).backlog);
-  async function findNode() {
-    for (;;) {
-      space = await openRedisSpace({ url: cluster.url });
-      const { space: keys } = space.store;
-      const own = [...Object.values(consoleKeys(keys)), workspaceKeys(keys, 'main').devices];
-      const names = own.filter((key): key is string => typeof key === 'string');
-      const free = cluster.shards.find(({ master }) => names.every((key) => portOf(key) !== master.port));
-      if (free) return free.master;
-      await space.close();
-    }
-  }
+  const portOfDevice = (device: string) =>
+    portOf(space, deviceKeys(space.store.space, { workspace: 'main', device }).backlog);
 
   it('shows all devices, one on that node without what is not known of it, also live', async () => {
-    const master = await findNode();
+    const { master, ...opened } = await openSpaceBesideNode(cluster, (keys) => [
+      ...[consoleKeys(keys).users, workspaceKeys(keys, 'main').devices],
+    ]);
+    ({ space } = opened);
     dashboard = await startTestDashboard(space);
     const names = Array.from({ length: 100 }, (_, i) => `device-${i}`);
     const away = names.find((name) => portOfDevice(name) === master.port)!;
