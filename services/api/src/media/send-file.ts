@@ -34,7 +34,7 @@ export async function sendFile(
     file.once('error', (error) => {
       res.destroy();
       if (error instanceof WrongMediaError) logger.warn('a file is not the one that its message speaks of', { error });
-      else logger.info('a file was not passed on whole', { error });
+      else logger.info('an answer was not passed on whole', { error });
     });
     file.pipe(res);
   });
