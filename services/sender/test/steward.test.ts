@@ -8,7 +8,7 @@ import type { Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { Steward } from '@gateway/sender/fleet/steward';
-import { DoorbellListener } from '@gateway/store/core/doorbells';
+import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { ensureDevice, findDeviceByShortId, listDevices } from '@gateway/store/devices/devices';
 import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
 import { endSessions, openSession } from '@gateway/store/fleet/ownership';
@@ -170,6 +170,24 @@ describe('the steward of shards', () => {
       listener.close();
     });
   }
+
+  it('rings a doorbell, too, for a send that is not taken in after that, and no more than one for all of a device: its worker may take no jobs', async () => {
+    const listener = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
+    const bells: Doorbell[] = [];
+    listener.on((bell) => void bells.push(bell));
+    await own('a');
+    for (let i = 0; i < 3; i++) await send('a');
+    await start();
+    aheadMs = 2_500;
+    await eventually(() => jobs.length === 3, soon);
+    expect(bells).to.deep.equal([]);
+    aheadMs = 10_000;
+    await eventually(() => jobs.length === 6 && bells.length > 0, soon);
+    await ringDoorbell(space.store, { topic: 'sends', workspace, device: 'b' });
+    await eventually(() => bells.some(({ device }) => device === 'b'), soon);
+    expect(bells.map(({ device }) => device)).to.deep.equal(['a', 'b']);
+    listener.close();
+  });
 
   it('has a hundred jobs at most that wait for queues, and tells owners of further sends by doorbells alone', async () => {
     const listener = await DoorbellListener.listen(space.clients.subscriber, space.store.space);

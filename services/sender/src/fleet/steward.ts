@@ -1,3 +1,4 @@
+import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
 import { SHARDS } from '@gateway/contracts/shards';
 import type { OpenSession, SessionKeeper } from '@gateway/fleet/session-keeper';
@@ -49,6 +50,11 @@ const WORK_MS = 50;
 const REST_FACTOR = 9;
 /** Jobs that wait for a queue whose node is away; it wakes owners for more sends than these by doorbells alone. */
 const MOST_UNADDED = 100;
+/** Accepted that long ago, and woken for once in vain: the worker of the owner may take no job at all. */
+const UNHEEDED_MS = 4_000;
+/** An owner that hears a doorbell reads which sends are open, of which there may be thousands. */
+const BELLS_APART_MS = 10_000;
+const MOST_BELLS = 10_000;
 /** One that cannot be served must not hold up the others. */
 const PUT_OFF_MS = 60_000;
 const MEND_MS = 60_000;
@@ -78,6 +84,8 @@ export class Steward {
   /** When each shard is looked at next, and when it was mended last, by the monotonic clock. */
   private readonly lookAtMs = new Map<number, number>();
   private readonly mendedAtMs = new Map<number, number>();
+  /** When a doorbell was last rung for what a device's owner did not heed, by the monotonic clock. */
+  private readonly rungAtMs = new Map<string, number>();
   private warnedAtMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
   private readonly tickMs: number;
@@ -255,7 +263,9 @@ export class Steward {
     if (served.kind === 'expired') await ringDoorbell(store, { topic: 'sends', ...entry.address });
     if (served.kind !== 'wake') return;
     const send = await readSendByTag(store, entry.address, entry.tag!);
-    if (send) void this.wake(served.processId, toJob(entry.address, send));
+    if (!send) return;
+    void this.wake(served.processId, toJob(entry.address, send));
+    if (clock.nowMs() - send.createdAtMs >= UNHEEDED_MS) await this.ringNowAndThen(entry.address);
   }
 
   /**
@@ -268,6 +278,14 @@ export class Steward {
     const mayAdd = this.unadded < MOST_UNADDED;
     const isAdded = mayAdd && (await inTime(this.add(processId, job), turnMs).catch(() => false));
     if (!isAdded) await ringDoorbell(store, { topic: 'sends', workspace, device });
+  }
+
+  private async ringNowAndThen(address: DeviceAddress): Promise<void> {
+    const [name, nowMs] = [nameOfDevice(address), this.deps.clock.monotonicMs()];
+    if (nowMs - (this.rungAtMs.get(name) ?? Number.NEGATIVE_INFINITY) < BELLS_APART_MS) return;
+    if (this.rungAtMs.size >= MOST_BELLS) this.rungAtMs.clear();
+    this.rungAtMs.set(name, nowMs);
+    await ringDoorbell(this.deps.store, { topic: 'sends', ...address });
   }
 
   private async add(processId: string, job: SendJob): Promise<void> {
