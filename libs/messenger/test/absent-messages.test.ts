@@ -61,6 +61,16 @@ describe('a message that the network has for the phone alone', () => {
       await eventually(() => !isKept(id));
     });
 
+  it('is asked of the phone however much that has received since', async () => {
+    const id = await write({ text: 'of last night', phoneOnly: 'fanout' });
+    const { writer } = sessions.simulator.office;
+    const [other] = makeNumbers(1) as [string];
+    for (let i = 0; i < 600; i++) await writer.write(other, device.phone, { conversation: `since then ${i}` });
+    const test = await open();
+    await eventually(() => heardIn(test).some(({ platformId }) => platformId === id));
+    expect(heardIn(test).find(({ platformId }) => platformId === id)).to.include({ text: 'of last night' });
+  });
+
   it('may be a picture', async () => {
     const test = await open();
     await write({ image: { size: 1_000 }, text: 'this one?', phoneOnly: 'fanout' });
@@ -241,7 +251,7 @@ describe('a message that the network has for the phone alone', () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it('is asked for once more where the phone did not have it either, or not yet', async () => {
+  it('is asked for three times where the phone does not have it either, or not yet', async () => {
     const asked = watchRequests();
     const test = await open({ phoneAnswerMs: 2_000 });
     const attrs = {
@@ -254,7 +264,7 @@ describe('a message that the network has for the phone alone', () => {
     expect(await test.next('message')).to.deep.include({ platformId: '3ALATE', ...NOTHING_KNOWN });
     const key = { remoteJid: attrs.from, fromMe: false, id: '3ALATE' };
     const keys = asked.map(({ placeholderMessageResendRequest: all }) => ({ ...all?.[0]?.messageKey }));
-    expect(keys).to.deep.equal([key, key]);
+    expect(keys).to.deep.equal([key, key, key]);
   });
 
   it('is believed of the own phone alone', async () => {

@@ -19,6 +19,8 @@ const MOST_ASKED = 32;
 const MOST_WAITING = 4_096;
 /** A phone that is switched off may answer in a week. */
 const ANSWER_MS = 60_000;
+/** It is asked at once, and after each of these parts of that time but the last: the question may get lost, or the phone not have the message yet. */
+const PAUSES = [1 / 6, 1 / 3, 1 / 2] as const;
 /** Its writer's phone has sent it anew as often, and it still cannot be decrypted. */
 const MOST_FAILURES = 3;
 const MOST_FAILED = 200;
@@ -35,7 +37,7 @@ interface Waiting {
   stanza: BinaryNode;
   /** The library has confirmed it already. */
   isConfirmed: boolean;
-  timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout | undefined;
   /** It is being written down. */
   isAnswered: boolean;
   settled: Deferred<void>;
@@ -47,7 +49,7 @@ const { PLACEHOLDER_MESSAGE_RESEND } = proto.Message.PeerDataOperationRequestTyp
  * Messages that come to this device without their content, and without a reason why it must not have that: often the first one of a
  * person who came by an advertisement. The account's phone has the content, and is asked for it:
  *
- *   arrived -> asked for, twice, as the phone may not have had it yet -> (answered; or a minute is over) -> handed over -> confirmed
+ *   arrived -> asked for, three times at most -> (answered; or a minute is over) -> handed over -> confirmed
  *
  * Those that wait hold up no others. They are confirmed last: a process that ends before that gets them again at its next login.
  */
@@ -89,16 +91,16 @@ export class AbsentMessages {
     if (this.#waiting.has(key)) return;
     const isTooOld = systemClock.nowMs() - atMs > OLDEST_MS;
     if (isTooOld || this.#waiting.size >= MOST_WAITING) return this.#handOver(one);
-    const halfMs = (this.#deps.answerMs ?? ANSWER_MS) / 2;
-    const timer = setTimeout(() => askAgain(), halfMs).unref();
-    const waiting: Waiting = { ...one, timer, isAnswered: false, settled: defer<void>() };
-    const askAgain = () => {
-      waiting.timer = setTimeout(() => this.#settle(key).catch(() => {}), halfMs).unref();
+    const answerMs = this.#deps.answerMs ?? ANSWER_MS;
+    const messageKey = { remoteJid: writer, fromMe: false, id: stanza.attrs.id ?? '' };
+    const ask = ([pause, ...pauses]: readonly number[]) => {
+      if (pause === undefined) return void this.#settle(key).catch(() => {});
+      waiting.timer = setTimeout(() => ask(pauses), pause * answerMs).unref();
       this.#askFor(messageKey);
     };
-    const messageKey = { remoteJid: writer, fromMe: false, id: stanza.attrs.id ?? '' };
+    const waiting: Waiting = { ...one, timer: undefined, isAnswered: false, settled: defer<void>() };
     this.#waiting.set(key, waiting);
-    this.#askFor(messageKey);
+    ask(PAUSES);
   }
 
   /** Resolves when all that wait now are written down; never if the session ends first. */

@@ -5,8 +5,8 @@ import { namesOf } from '../messaging/conversation-names.js';
 import { namespaceOf } from '../network/namespace-of.js';
 import type { Network } from '../network/network.js';
 
-/** The most recent messages that a newly linked client is told of. */
-const MOST_MESSAGES = 500;
+/** The most recent messages, of which a newly linked client is told. */
+const MOST_RECENT = 500;
 
 const { HistorySyncType } = proto.HistorySync;
 const { Type: ProtocolType } = proto.Message.ProtocolMessage;
@@ -22,21 +22,22 @@ export interface Remembered {
   readonly atMs: number;
 }
 
-/** Everything that the phone of `number` remembers, oldest first. */
+/** Everything that the phone of `number` has, oldest first. */
 export function remembered(network: Network, number: string, written: Iterable<Remembered>): Remembered[] {
   const phone = network.phones.known(number);
   const received = [...(phone?.inbox.rows() ?? [])]
     .filter(({ shown }) => shown > 0)
     .map(({ id, from, group, text, at }) => ({ id, chat: group ?? from, from, text, atMs: at }));
   const all = [...received, ...(phone?.sent ?? []), ...written];
-  return all.sort((one, other) => one.atMs - other.atMs).slice(-MOST_MESSAGES);
+  return all.sort((one, other) => one.atMs - other.atMs);
 }
 
 /**
  * What a phone tells a client that was just linked, in the order of real phones: every conversation with its last
  * message, the names of people, then the conversations themselves.
  */
-export function introductions(network: Network, number: string, messages: readonly Remembered[]): proto.IMessage[] {
+export function introductions(network: Network, number: string, all: readonly Remembered[]): proto.IMessage[] {
+  const messages = all.slice(-MOST_RECENT);
   const latest = new Map(messages.map((message) => [message.chat, message]));
   const people = new Set(messages.map(({ from }) => from));
   const pushnames = [...people].map((each) => {
