@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import type { KeySpace } from '@gateway/contracts/redis-keys';
 import { parseEncryptionKeys } from '@gateway/runtime/config/encryption-keys';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
-import { isCluster, masterNodes } from '@gateway/runtime/redis/redis-nodes';
+import { isCluster, masterNodes, masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { createStore, type Store } from '@gateway/store/core/store';
 import type { KeyRings } from '@gateway/store/core/vault';
 import type { Redis } from 'ioredis';
 import { testRedisUrl } from './config.js';
+import type { RedisCluster } from './redis-servers/redis-cluster.js';
 
 /** A part of the test run's Redis for one test. */
 export interface RedisSpace {
@@ -63,4 +65,20 @@ export function searchAllNodes(redis: Redis): void {
   const keys = async (pattern: string) =>
     (await Promise.all(masterNodes(redis).map((node) => node.keys(pattern)))).flat();
   Object.assign(redis, { keys });
+}
+
+/** A space for a test, with one of the masters that has none of these keys of it: the test can go on without that one. */
+export async function openSpaceBesideNode(cluster: RedisCluster, keysOf: (keys: KeySpace) => readonly string[]) {
+  for (;;) {
+    const space = await openRedisSpace({ url: cluster.url });
+    const ports = new Set(keysOf(space.store.space).map((key) => portOf(space, key)));
+    const free = cluster.shards.find(({ master }) => !ports.has(master.port));
+    if (free) return { space, master: free.master };
+    await space.close();
+  }
+}
+
+/** Of the master that has a key. */
+export function portOf({ store: { redis } }: RedisSpace, key: string): number | undefined {
+  return masterOfKey(redis, key).options.port;
 }

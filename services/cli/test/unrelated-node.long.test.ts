@@ -12,8 +12,8 @@ import { createApiToken, findApiToken } from '@gateway/store/workspace/tokens/ap
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
-import { openSpaceBesideNode, portOf } from '@gateway/testkit/redis-servers/space-beside-node';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { openRedisSpace, openSpaceBesideNode, portOf, type RedisSpace } from '@gateway/testkit/redis-space';
+
 import { expect } from 'chai';
 import { linkDevice } from '../../api/test/support/device-owner.js';
 import { runInPlace } from './support/run-cli.js';

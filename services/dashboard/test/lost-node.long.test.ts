@@ -2,8 +2,8 @@ import type { DeviceView } from '@gateway/contracts/console/views';
 import { consoleKeys, deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
-import { openSpaceBesideNode, portOf } from '@gateway/testkit/redis-servers/space-beside-node';
-import type { RedisSpace } from '@gateway/testkit/redis-space';
+import { openSpaceBesideNode, portOf, type RedisSpace } from '@gateway/testkit/redis-space';
+
 import { linkDevice } from '../../api/test/support/device-owner.js';
 import { openStream } from './support/live-stream.js';
 import { startTestDashboard, type TestDashboard } from './support/test-dashboard.js';
