@@ -61,6 +61,13 @@ describe('a message that the network has for the phone alone', () => {
       await eventually(() => !isKept(id));
     });
 
+  it('is asked of a phone that cannot read the first question', async () => {
+    const test = await open({ phoneAnswerMs: 4_000 });
+    sessions.simulator.network.phones.phone(device.phone).forgetSession(device.phone, linked().id);
+    await write({ text: 'I saw your ad', phoneOnly: 'fanout' });
+    expect(await test.next('message')).to.include({ text: 'I saw your ad' });
+  });
+
   it('is asked of the phone however much that has received since', async () => {
     const id = await write({ text: 'of last night', phoneOnly: 'fanout' });
     const { writer } = sessions.simulator.office;

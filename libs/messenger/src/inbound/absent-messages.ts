@@ -59,7 +59,7 @@ export class AbsentMessages {
   readonly #waiting = new Map<string, Waiting>();
   /** How often what cannot be decrypted has come. */
   readonly #failures = new Map<string, number>();
-  #toAsk: proto.IMessageKey[] = [];
+  #toAsk: { messageKey: proto.IMessageKey; isAgain: boolean }[] = [];
 
   constructor(deps: AbsentMessagesDeps) {
     this.#deps = deps;
@@ -93,10 +93,11 @@ export class AbsentMessages {
     if (isTooOld || this.#waiting.size >= MOST_WAITING) return this.#handOver(one);
     const answerMs = this.#deps.answerMs ?? ANSWER_MS;
     const messageKey = { remoteJid: writer, fromMe: false, id: stanza.attrs.id ?? '' };
-    const ask = ([pause, ...pauses]: readonly number[]) => {
+    const ask = ([pause, ...pauses]: readonly number[], isAgain = false) => {
       if (pause === undefined) return void this.#settle(key).catch(() => {});
-      waiting.timer = setTimeout(() => ask(pauses), pause * answerMs).unref();
-      this.#askFor(messageKey);
+      waiting.timer = setTimeout(() => ask(pauses, true), pause * answerMs).unref();
+      this.#toAsk.push({ messageKey, isAgain });
+      if (this.#toAsk.length === 1) setTimeout(() => void this.#ask(), GATHER_MS).unref();
     };
     const waiting: Waiting = { ...one, timer: undefined, isAnswered: false, settled: defer<void>() };
     this.#waiting.set(key, waiting);
@@ -136,21 +137,22 @@ export class AbsentMessages {
     return possible.length === 1 ? possible[0]![0] : undefined;
   }
 
-  #askFor(key: proto.IMessageKey): void {
-    this.#toAsk.push(key);
-    if (this.#toAsk.length === 1) setTimeout(() => this.#ask(), GATHER_MS).unref();
-  }
-
-  #ask(): void {
-    if (this.#deps.signal.aborted) return;
-    const keys = this.#toAsk.splice(0, MOST_ASKED);
-    if (this.#toAsk.length > 0) setTimeout(() => this.#ask(), GATHER_MS).unref();
+  async #ask(): Promise<void> {
+    const { sock, signal } = this.#deps;
+    if (signal.aborted) return;
+    const asked = this.#toAsk.splice(0, MOST_ASKED);
+    if (this.#toAsk.length > 0) setTimeout(() => void this.#ask(), GATHER_MS).unref();
     const request = {
       peerDataOperationRequestType: PLACEHOLDER_MESSAGE_RESEND,
-      placeholderMessageResendRequest: keys.map((messageKey) => ({ messageKey })),
+      placeholderMessageResendRequest: asked.map(({ messageKey }) => ({ messageKey })),
     };
-    // Without an answer they are handed over as they are.
-    this.#deps.sock.sendPeerDataOperationMessage(request).catch(() => {});
+    try {
+      // A phone cannot read the question where the last owner ended with steps of the ratchet that were not stored.
+      if (asked.some(({ isAgain }) => isAgain)) await sock.assertSessions([jidNormalizedUser(sock.user?.id)], true);
+      await sock.sendPeerDataOperationMessage(request);
+    } catch {
+      // Without an answer they are handed over as they are.
+    }
   }
 
   /** Where `handOver` fails, that has ended the session already. */
