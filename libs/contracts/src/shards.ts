@@ -10,3 +10,34 @@ export const SHARDS = 64;
 export function shardOf(address: DeviceAddress): number {
   return deviceDigest(address)[4]! % SHARDS;
 }
+
+/** Which shards: 16 hex digits, the last of them for shards 0 to 3. */
+export type ShardSet = string;
+
+/** Devices of these shards only; or all that is not of these. */
+export type ShardFilter = { only: ShardSet } | { without: ShardSet };
+
+const DIGITS = SHARDS / 4;
+export const NO_SHARDS: ShardSet = '0'.repeat(DIGITS);
+
+export function toShardSet(shards: Iterable<number>): ShardSet {
+  let bits = 0n;
+  for (const shard of shards) bits |= 1n << BigInt(shard);
+  return bits.toString(16).padStart(DIGITS, '0');
+}
+
+export function hasShard(set: ShardSet, shard: number): boolean {
+  return ((Number.parseInt(set[DIGITS - 1 - (shard >> 2)]!, 16) >> (shard & 3)) & 1) === 1;
+}
+
+/** In the order of the shards. */
+export function shardsIn(set: ShardSet): number[] {
+  return Array.from({ length: SHARDS }, (_, shard) => shard).filter((shard) => hasShard(set, shard));
+}
+
+/** What is in one of two. */
+export const withShards = (set: ShardSet, others: ShardSet): ShardSet =>
+  toShardSet([...shardsIn(set), ...shardsIn(others)]);
+
+export const withoutShards = (set: ShardSet, others: ShardSet): ShardSet =>
+  toShardSet(shardsIn(set).filter((shard) => !hasShard(others, shard)));

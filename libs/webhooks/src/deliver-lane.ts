@@ -3,6 +3,7 @@ import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { Told } from './feed.js';
+import { endCatchUp, passingAway } from './held-parts.js';
 import {
   endsBefore,
   endsOtherwise,
@@ -21,6 +22,7 @@ import {
   placeOf,
   postIn,
   putAsideAnew,
+  sourceOf,
   whatFollows,
 } from './lane-work.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
@@ -58,7 +60,11 @@ const BUSY = [429, 503];
 export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutcome> {
   if (lane === 'replay' && !given.taken.replay) return 'quiet';
   const work = inLane(given, lane);
-  const { claim } = work.taken.lanes[lane];
+  return passingAway(work, () => deliverIn(work));
+}
+
+async function deliverIn(work: LaneWork): Promise<LaneOutcome> {
+  const { claim } = work.taken.lanes[work.lane];
   if (!isOver(claim?.notBeforeMs, work.deps.clock.nowMs())) return 'later';
   if (claim?.notBeforeMs !== undefined && !(await claimAgain(work))) return 'taken';
   if (claim && endsOtherwise(work, claim)) return (await dropClaim(work)) ? goOnFrom(work) : 'taken';
@@ -86,7 +92,10 @@ async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
   const range = { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges, alone };
   const found = await findNext(work, range, (to) => deps.posted.cut(place, to));
   if (found === 'later') return found;
-  if (found === undefined) return lane === 'replay' ? endReplay(work) : 'quiet';
+  if (found === undefined) {
+    if (lane === 'replay') return endReplay(work);
+    return state.catchesUp ? endCatchUp(work, state) : 'quiet';
+  }
   const { to, told } = found;
   if (told.length === 0) return passOver(work, to);
   const aside = taken.hasParked ? await whatFollows(work, told) : [];
@@ -142,8 +151,7 @@ async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutco
   const posted = new Set(told);
   const left = all.filter((each) => !posted.has(each));
   const isOneRequest = told.length === 1 || isTogether(told);
-  const { times } = webhook;
-  const range = { lane: source, after: cursor, ...rangeOf(work, claim, { told, left }), ...(times && { times }) };
+  const range = { ...sourceOf(work), after: cursor, ...rangeOf(work, claim, { told, left }) };
   const attempt = { ...answered.attempt, ...(isOneRequest && { range }) };
   if (isTooLarge(answered, told, claim.most)) return halve(work, claim, told, { ...answered, attempt });
   const isPassed = mayPass(work, claim, answered);

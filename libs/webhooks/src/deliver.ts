@@ -7,7 +7,8 @@ import { LANES, type Lane, type TellLane } from '@gateway/store/webhooks/deliver
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { deliverLane } from './deliver-lane.js';
-import { deliverParked } from './deliver-parked.js';
+import { isBehind, laterIfAway } from './held-parts.js';
+import { deliverParked } from './parked/deliver-parked.js';
 import { hasFailed, hasFailedOften, mayPostOffClock, mayProbeEarly, probeEarly } from './stuck-claims.js';
 import { type DeliverDeps, keeperOf, type LaneOutcome, type Work } from './work.js';
 
@@ -38,20 +39,28 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   // Changed between the two.
   if (webhook.revision !== taken.revision) return 'more';
   const work: Work = { deps, webhook, taken };
-  if (isEarly) {
+  const outcome = await deliverNext(work, isEarly ? passing : undefined);
+  return outcome === 'quiet' && LANES.some((lane) => isBehind(taken.lanes[lane])) ? 'waiting' : outcome;
+}
+
+/** @param passing before the time of an endpoint that fails has come: lanes that do not wait for that. */
+async function deliverNext(work: Work, passing: readonly TellLane[] | undefined): Promise<DeliverOutcome> {
+  const { deps, webhook, taken } = work;
+  if (passing) {
     const isStrict = webhook.settings.order === 'strict';
     const early = (isStrict ? [] : passing).map((lane) => () => deliverLane({ ...work, isEarly: true }, lane));
     return firstOf([...early, ...TELL_LANES.map((lane) => () => probeEarly(work, lane))], 'waiting');
   }
   const failed = failedLane(work);
   if (failed) return firstOf([() => deliverLane(work, failed)], 'waiting');
+  const parked = () => laterIfAway(() => deliverParked(work));
   // A failing endpoint gets one request, whatever waits for it.
   if (taken.breaker.failures) {
     const lanes = lanesInTurn(work, taken.breaker.failures).map((lane) => () => deliverLane(work, lane));
-    return firstOf([...lanes, () => deliverParked(work)], 'quiet');
+    return firstOf([...lanes, parked], 'quiet');
   }
   const { hasParked } = taken;
-  const again = Promise.all([deliverLane(work, 'replay'), deliverParked(work)]);
+  const again = Promise.all([deliverLane(work, 'replay'), parked()]);
   const lists = deliverBeside(work, 'lists', again);
   const prompt = deliverBeside(work, 'prompt', Promise.allSettled([lists, again]));
   await Promise.allSettled([prompt, lists, again]);
@@ -61,7 +70,9 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   if (taken.hasParked && !hasParked) outcomes.push('more');
   const found = (['taken', 'more', 'waiting', 'later'] as const).find((outcome) => outcomes.includes(outcome));
   deps.known.onlyGathers =
-    found === 'later' && !others.includes('later') && LANES.every((lane) => !taken.lanes[lane].claim);
+    found === 'later' &&
+    !others.includes('later') &&
+    LANES.every((lane) => !taken.lanes[lane].claim && !isBehind(taken.lanes[lane]));
   return found === 'later' ? 'waiting' : (found ?? 'quiet');
 }
 

@@ -1,13 +1,17 @@
 import { CLOCKS_DIFFER_MS } from '@gateway/contracts/events/entry';
+import type { ShardFilter, ShardSet } from '@gateway/contracts/shards';
 import type { EventTimes } from '@gateway/contracts/webhooks/webhook';
 import type { ToldGapCause } from '@gateway/store/events/reading/gaps';
+import type { EventFilter } from '@gateway/store/events/render-events';
 import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 
-/** An endpoint, as a replay tells it: only what happened in these times. */
+/** An endpoint, as a lane tells it: of a replay only what happened in these times. */
 export interface ToldWebhook extends Webhook {
   times?: EventTimes;
+  /** While the node of some is away. */
+  shards?: ShardFilter;
 }
 
 /** What happened before the endpoint was made, and lay in an outbox then, is only told where it is asked for. */
@@ -15,6 +19,12 @@ export function isFor({ times, createdAtMs, tellsAll }: ToldWebhook, lane: TellL
   if (times) return atMs >= times.fromMs && atMs < times.beforeMs;
   return lane === 'replay' || tellsAll === true || atMs >= createdAtMs - CLOCKS_DIFFER_MS;
 }
+
+export const filterOf = ({ settings: { types, devices }, shards }: ToldWebhook): EventFilter => ({
+  types,
+  ...(devices && { devices }),
+  ...(shards && { shards }),
+});
 
 /** One request. */
 export interface Delivery {
@@ -55,7 +65,10 @@ export interface FeedRange {
   alone?: number;
 }
 
-/** The log, as one endpoint is told of it. The same is read and packed each time. */
+/**
+ * The log, as one endpoint is told of it. The same is read and packed each time. What reads what is told throws `ShardsAwayError` where that
+ * lies on a node of Redis that is away.
+ */
 export interface Feed<T extends Told = Told> {
   /**
    * Where the next request of a lane ends, with `most` changes in it or fewer; `later` while what there is waits for its time,
@@ -72,6 +85,8 @@ export interface Feed<T extends Told = Told> {
     lane: TellLane,
     range: { after: string; to: string; asked?: readonly AskedUpTo[] | undefined },
   ): Promise<T[]>;
+  /** Of whose devices that is. */
+  findShards(webhook: ToldWebhook, lane: TellLane, range: { after: string; to: string }): Promise<ShardSet>;
   /**
    * What was put aside; if other types are asked for since, a change may be told alone now that was to be told with others, and the other
    * way round. `gone`: the log has it no more, or what it tells of is gone; `undefined`: it is not for this endpoint any more.

@@ -1,4 +1,5 @@
 import { compareCursors, parseCursor } from '@gateway/contracts/events/cursor';
+import { NO_SHARDS, type ShardFilter, withShards } from '@gateway/contracts/shards';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { UPDATED } from '@gateway/store/events/reading/change-shapes';
 import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
@@ -19,21 +20,35 @@ export interface LaneWork extends Work {
 export function inLane(work: Work, lane: TellLane): LaneWork {
   const { webhook, taken } = work;
   const { replay } = taken;
-  if (lane !== 'replay' || !replay) return { ...work, lane, source: lane };
-  const { times } = 'request' in replay ? replay.request : replay;
+  if (lane !== 'replay' || !replay) {
+    const shards = shardsTold(taken.lanes[lane]);
+    return { ...work, webhook: shards ? { ...webhook, shards } : webhook, lane, source: lane };
+  }
+  const { times, shards } = 'request' in replay ? replay.request : { ...replay, shards: undefined };
   const source = 'request' in replay ? replay.request.lane : lane;
-  return { ...work, webhook: times ? { ...webhook, times } : webhook, lane, source };
+  const told = { ...webhook, ...(times && { times }), ...(shards && { shards }) };
+  return { ...work, webhook: told, lane, source };
 }
 
-/** Where the next request ends; that of a replay at the end of it. */
-async function findEnd({ deps, webhook, taken, lane, source }: LaneWork, range: FeedRange) {
+function shardsTold({ held, catchesUp }: LaneState): ShardFilter | undefined {
+  if (catchesUp) return { only: catchesUp.shards };
+  return held && { without: held.reduce((all, { shards }) => withShards(all, shards), NO_SHARDS) };
+}
+
+/** Where the next request ends; that of a replay, or of what was passed, at the end of it. */
+async function findEnd(work: LaneWork, range: FeedRange) {
+  const { deps, webhook, taken, lane, source } = work;
   const { asked } = taken.lanes[lane];
-  const replay = lane === 'replay' ? taken.replay : undefined;
-  if (!replay) return deps.feed.findEnd(webhook, source, { ...range, asked });
-  const last = 'request' in replay ? replay.request.to : replay.to;
+  const last = endOf(work);
+  if (last === undefined) return deps.feed.findEnd(webhook, source, { ...range, asked });
   if (compareCursors(range.after, last) >= 0) return undefined;
   const found = await deps.feed.findEnd(webhook, source, { ...range, asked, upTo: last });
   return typeof found !== 'object' || compareCursors(found.to, last) > 0 ? { to: last } : found;
+}
+
+function endOf({ taken: { lanes, replay }, lane }: LaneWork): string | undefined {
+  if (lane !== 'replay' || !replay) return lanes[lane].catchesUp?.to;
+  return 'request' in replay ? replay.request.to : replay.to;
 }
 
 /** What is told in the next request, and where that ends. Where much lies in between each waits for its turn. @param cut may end it earlier. */
@@ -59,9 +74,16 @@ export function moveTo({ webhook }: LaneWork, state: LaneState, to: string): Lan
   return { ...rest, cursor: to, asked: [...passed, { to, types }] };
 }
 
-/** What asks for other types is told something else from there on. */
+/** What asks for other types, or passes something, is told something else from there on. */
 export const placeOf = ({ webhook, taken: { workspace, id }, lane }: LaneWork, after: string) =>
-  `${workspace}/${id}/${lane}/${after} ${webhook.settings.types.join()}`;
+  `${workspace}/${id}/${lane}/${after} ${webhook.settings.types.join()} ${JSON.stringify(webhook.shards ?? '')}`;
+
+/** What of the log it reads: a request that is replayed is read in the same way. */
+export const sourceOf = ({ webhook: { times, shards }, source }: LaneWork) => ({
+  lane: source,
+  ...(times && { times }),
+  ...(shards && { shards }),
+});
 
 /** Under which it is put aside. What is told once more holds up nothing that happens since, so it has the key of its own lane, however it is read. */
 export const asideKeyOf = ({ deps, lane }: LaneWork, told: Told): string => deps.feed.keyOf(lane, told);

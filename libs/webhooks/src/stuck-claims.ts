@@ -6,6 +6,7 @@ import type { LaneClaim, LaneRange, LaneState, Probe, TellLane } from '@gateway/
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { Told } from './feed.js';
 import { EARLY_PROBES, findProbe, isSilent } from './find-probe.js';
+import { passingAway } from './held-parts.js';
 import {
   asideKeyOf,
   endsBefore,
@@ -24,9 +25,10 @@ import {
   placeOf,
   postIn,
   putAsideAnew,
+  sourceOf,
   toldBy,
 } from './lane-work.js';
-import { wholeOf, withLead } from './parked-wholes.js';
+import { wholeOf, withLead } from './parked/parked-wholes.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
 import { outcomeIn, pauseAfterProbe, wasOtherTaken } from './replay-failures.js';
 import { halved } from './request-size.js';
@@ -80,6 +82,11 @@ export function countedAnew(claim: LaneClaim): LaneClaim {
 
 export async function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
   const work = inLane(given, lane);
+  return passingAway(work, () => probeIfStuck(work));
+}
+
+async function probeIfStuck(work: LaneWork): Promise<LaneOutcome> {
+  const { lane } = work;
   const { claim, ...state } = work.taken.lanes[lane];
   if (!claim || !isStuck(work, claim) || !mayProbeEarly({ ...state, claim }, work.deps.clock.nowMs())) return 'quiet';
   if (endsOtherwise(work, claim)) return 'quiet';
@@ -157,11 +164,11 @@ async function settleProbe(
   trial: Trial,
   { split, answered }: { split: Split; answered: PostedTold },
 ): Promise<LaneOutcome> {
-  const { deps, taken, lane, source } = work;
+  const { deps, taken, lane } = work;
   const { claim, probe, isEarly } = trial;
   const isTaken = wasAllTaken(answered, split.told);
   // Of one that failed it would say whom all requests behind the claim are about, in each attempt of an outage.
-  const range = 'to' in probe && isTaken && !split.isPart && { ...rangeOf(probe), lane: source, after: claim.to };
+  const range = 'to' in probe && isTaken && !split.isPart && { ...rangeOf(probe), ...sourceOf(work), after: claim.to };
   const attempt = { ...answered.attempt, ...(range && { range }) };
   const isRefused = wasRefused(answered);
   const next = isTaken

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { toBase32 } from '../base32.js';
 import { DEFAULT_TYPES, EVENT_TYPES } from '../events/events.js';
 import type { DeviceId } from '../ids.js';
+import type { ShardFilter } from '../shards.js';
 
 /** `wh_` and 16 characters. */
 export type WebhookId = string;
@@ -91,6 +92,8 @@ export interface TellRange {
   without?: readonly string[];
   /** Nothing else is in it. */
   times?: EventTimes;
+  /** The same. */
+  shards?: ShardFilter;
 }
 
 /** When events happened, by their `timestamp`. */

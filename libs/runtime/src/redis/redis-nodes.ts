@@ -14,10 +14,15 @@ export function masterNodes(redis: Redis): Redis[] {
 export function masterOfKey(redis: Redis, key: string): Redis {
   if (!isCluster(redis)) return redis;
   const cluster = redis as unknown as Cluster;
-  const [name] = cluster.slots[slotOf(key)] ?? [];
+  const name = masterNameOfKey(redis, key);
   const node = cluster.nodes('master').find((each) => addressOfNode(each) === name);
   if (!node) throw new GatewayError({ code: 'redis_away', message: 'no master is known for a slot' });
   return node;
+}
+
+/** The same by its address, whether it is there or not. Of a Cluster: `undefined` for a slot that is served by none. */
+export function masterNameOfKey(redis: Redis, key: string): string | undefined {
+  return (redis as unknown as Cluster).slots[slotOf(key)]?.[0];
 }
 
 /**

@@ -7,6 +7,7 @@ import { isRedisAway } from '@gateway/runtime/redis/is-redis-away';
 import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import type { Connections } from '@gateway/runtime/redis/server-of';
 import type { Redis } from 'ioredis';
+import { AwayShards } from './away/away-shards.js';
 import { defineScript, mixed, type RunScript, type ScriptArgument, text } from './scripts/define-script.js';
 import { loadScripts } from './scripts/load-scripts.js';
 import { createVault, type KeyRings, type Vault } from './vault.js';
@@ -24,6 +25,7 @@ export interface Store {
   confirmWrites(key: string, since?: Connections): Promise<void>;
   /** Whether it asks replicas. */
   asksReplicas: boolean;
+  awayShards: AwayShards;
 }
 
 const writeAlwaysStep = defineScript({
@@ -52,13 +54,14 @@ export function createStore(options: {
     run: loadScripts(redis),
     confirmWrites: (key, since) => confirmWrites(redis, key, since),
     asksReplicas: confirmWrites !== confirmNothing,
+    awayShards: new AwayShards(redis, space),
   };
 }
 
 /** The same store by another connection, which gives no promises: what replicas have is asked for the one that wrote. */
 export function onConnection(store: Store, redis: Redis): Store {
   const confirmWrites = () => Promise.reject(new Error('this connection gives no promises'));
-  return { ...store, redis, run: loadScripts(redis), confirmWrites };
+  return { ...store, redis, run: loadScripts(redis), confirmWrites, awayShards: new AwayShards(redis, store.space) };
 }
 
 /**

@@ -3,7 +3,8 @@ import type { LogPlace } from '@gateway/contracts/events/cursor';
 import type { EventPart, RecipientChange } from '@gateway/contracts/events/entry';
 import { escapeId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, DEFAULT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
-import { type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
+import { type DeviceAddress, type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
+import { hasShard, type ShardFilter, shardOf } from '@gateway/contracts/shards';
 import { DISABLED_AFTER_MS } from '@gateway/contracts/webhooks/breaker';
 import type { Store } from '../core/store.js';
 import { describeReceived } from './describe-received.js';
@@ -17,6 +18,8 @@ export interface EventFilter {
   types?: readonly string[];
   /** Of these devices only; without it of all, and of the workspace itself. */
   devices?: readonly DeviceId[];
+  /** While the node of some shards is away, and afterwards what they had to tell meanwhile. */
+  shards?: ShardFilter;
   /** Changes that are told together have no id as one event yet: they get it with others (`updateOf`). */
   leavesOutIds?: boolean;
   /** How what people wrote is looked up. Default: each for itself. */
@@ -67,7 +70,7 @@ export async function* eachEvent(
   yield* gatherGaps(each(), { most: entries.length });
 }
 
-/** Those of one entry after the other: what several of them tell of is looked up once. */
+/** Those of one entry after the other: what several of them tell of is looked up once. Throws `ShardsAwayError` where that is away. */
 export function entryReader(
   store: Store,
   workspace: Workspace,
@@ -77,14 +80,26 @@ export function entryReader(
   const sends = new SendsOfEvents(store);
   const { leavesOutIds = false, describe = describeReceived } = filter;
   return async function* (entry, taken, asked) {
-    if (!isWanted(entry, filter)) return;
-    yield* eachOfEntry({ store, workspace, sends, wanted, taken, asked, leavesOutIds, describe }, entry);
+    if (!isWanted(workspace, entry, filter)) return;
+    const events = eachOfEntry({ store, workspace, sends, wanted, taken, asked, leavesOutIds, describe }, entry);
+    const { device } = entry;
+    if (device === undefined) return yield* events;
+    const next = () => store.awayShards.read({ workspace, device }, () => events.next());
+    for (let each = await next(); !each.done; each = await next()) yield each.value;
   };
 }
 
-function isWanted({ device, parts }: LoggedEntry, { devices }: EventFilter): boolean {
+function isWanted(workspace: Workspace, entry: LoggedEntry, { devices, shards }: EventFilter): boolean {
+  const { device, parts } = entry;
+  if (shards && !isOfShards(shards, device === undefined ? undefined : { workspace, device })) return false;
   if (parts.some(({ kind }) => kind === 'gap')) return true;
   return devices === undefined || (device !== undefined && devices.includes(device));
+}
+
+/** What is of no device belongs to none of them. */
+export function isOfShards(shards: ShardFilter, address: DeviceAddress | undefined): boolean {
+  if (!address) return 'without' in shards;
+  return 'only' in shards ? hasShard(shards.only, shardOf(address)) : !hasShard(shards.without, shardOf(address));
 }
 
 interface Rendering {

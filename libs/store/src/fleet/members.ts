@@ -1,5 +1,5 @@
 import { memberKeys } from '@gateway/contracts/redis-keys';
-import { lastKnown } from '../core/last-known.js';
+import { lastKnown } from '../core/away/last-known.js';
 import { defineScript, number, text } from '../core/scripts/define-script.js';
 import { words } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';

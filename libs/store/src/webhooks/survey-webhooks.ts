@@ -60,14 +60,18 @@ async function surveyOne(store: Store, workspace: Workspace, id: WebhookId): Pro
   const found = { status: status as WebhookStatus, aside };
   if (found.status === 'failing') return { ...found, ...(sinceMs !== undefined && { failingSinceMs: sinceMs }) };
   if (found.status !== 'active') return found;
-  const waiting = await Promise.all(lanes.map((lane) => oldestAfter(store, eventLog, cursorOf(lane, createdAtMs))));
+  const cursors = lanes.flatMap((lane) => cursorsOf(lane, createdAtMs));
+  const waiting = await Promise.all(cursors.map((cursor) => oldestAfter(store, eventLog, cursor)));
   const known = waiting.filter((atMs) => atMs !== undefined);
   return { ...found, ...(known.length > 0 && { undeliveredSinceMs: Math.min(...known) }) };
 }
 
-/** One that was never told anything begins where it was made: it may be that it cannot be. */
-const cursorOf = (lane: string | null | undefined, createdAtMs: string | null | undefined): string =>
-  lane ? (JSON.parse(lane) as LaneState).cursor : `${Number(createdAtMs) - 1}-0`;
+/** Also of what it has passed for now. One that was never told anything begins where it was made: it may be that it cannot be. */
+function cursorsOf(lane: string | null | undefined, createdAtMs: string | null | undefined): string[] {
+  if (!lane) return [`${Number(createdAtMs) - 1}-0`];
+  const { cursor, held = [] } = JSON.parse(lane) as LaneState;
+  return [cursor, ...held.map((part) => part.cursor)];
+}
 
 /** When the entry came that a lane is to be told next. */
 async function oldestAfter(store: Store, log: string, cursor: string): Promise<number | undefined> {

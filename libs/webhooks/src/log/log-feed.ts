@@ -11,6 +11,7 @@ import type { GatewayEvent } from '@gateway/contracts/events/events';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
 import type { Clock } from '@gateway/runtime/clock';
+import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
 import type { Store } from '@gateway/store/core/store';
 import { digest } from '@gateway/store/core/vault';
 import { describeReceived } from '@gateway/store/events/describe-received';
@@ -22,7 +23,8 @@ import type { AskedUpTo, TellLane } from '@gateway/store/webhooks/delivering/lan
 import { type ParkedEvent, parkedId } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
-import { type Feed, isFor, type ToldAgain, type ToldWebhook } from '../feed.js';
+import { type Feed, filterOf, isFor, type ToldAgain, type ToldWebhook } from '../feed.js';
+import { findShards } from './find-shards.js';
 import { isWithoutText, textsHolder } from './held-texts.js';
 import {
   dueAfter,
@@ -82,7 +84,10 @@ export function logFeed(
     if (!isWithoutText(event)) return told;
     const address = { workspace, device: event.device! };
     const { receivedId } = parseEventId(event.id) as EventIdParts & { kind: 'received' };
-    const { data, ...of } = await describe(store, address, { receivedId, arrivedAtMs: Date.parse(event.timestamp) });
+    const arrivedAtMs = Date.parse(event.timestamp);
+    const { data, ...of } = await store.awayShards.read(address, () =>
+      describe(store, address, { receivedId, arrivedAtMs }),
+    );
     return { ...of, event: { ...event, data } };
   };
   return {
@@ -129,12 +134,14 @@ export function logFeed(
       }
       return told;
     },
+    findShards: (webhook, lane, { after, to }) =>
+      findShards({ store, workspace }, { webhook, lane, after: parseCursor(after)! }, parseCursor(to)!),
     async readAgain(webhook, events) {
-      const { types, devices } = webhook.settings;
+      const { types } = webhook.settings;
       memory.parkingKey ??= webhook.parkingKey ?? (await readParkingKey(store, workspace, webhook.id));
       const ids = [...new Set(events.map(({ entry }) => entry))].sort(compareEntries);
       const entries = await readEntries(store, workspace, ids);
-      const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), describe });
+      const eachOf = entryReader(store, workspace, { ...filterOf(webhook), describe });
       const hold = textsHolder<ToldStep>();
       const found = new Map<string, ToldAgain<LogTold>>();
       const otherwise = new Map<string, ToldAgain<LogTold>>();
@@ -218,16 +225,29 @@ interface Found {
   told?: LogTold[];
 }
 
-/** The first steps: updates with so many changes together, or `alone` other events. */
-async function findRequest(
+type RequestRange = LanePlace & { most: number; alone?: number; last?: LogPlace | '' | undefined };
+
+/** The first steps: updates with so many changes together, or `alone` other events; fewer where what follows is away. */
+async function findRequest(reading: Reading & Described, range: RequestRange): Promise<readonly Step[] | Waiting> {
+  const request: Step[] = [];
+  try {
+    return await fillRequest(request, reading, range);
+  } catch (thrown) {
+    while (request.at(-1)?.goesOn) request.pop();
+    if (request.length > 0 && thrown instanceof ShardsAwayError) return request;
+    throw thrown;
+  }
+}
+
+async function fillRequest(
+  request: Step[],
   reading: Reading & Described,
-  { most, alone = 1, last, ...place }: LanePlace & { most: number; alone?: number; last?: LogPlace | '' | undefined },
+  { most, alone = 1, last, ...place }: RequestRange,
 ): Promise<readonly Step[] | Waiting> {
   const { clock } = reading;
   const { webhook, lane } = place;
   const waiting = await lookAhead(reading, { ...place, most });
   if (waiting !== undefined) return waiting === 'quiet' ? [] : waiting;
-  const request: Step[] = [];
   let first: Step | undefined;
   let rows = 0;
   let seen = 0;
@@ -266,8 +286,8 @@ async function* stepsAfter(
   { store, workspace, describe }: Pick<Reading, 'store' | 'workspace'> & Described,
   { webhook, lane, after, asked }: LanePlace,
 ): AsyncGenerator<Step> {
-  const { types, devices } = webhook.settings;
-  const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), leavesOutIds: true, describe });
+  const { devices } = webhook.settings;
+  const eachOf = entryReader(store, workspace, { ...filterOf(webhook), leavesOutIds: true, describe });
   const hold = textsHolder<Step>();
   const isWanted = (atMs: number) => isFor(webhook, lane, atMs);
   let former = after.entry;

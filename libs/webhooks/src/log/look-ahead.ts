@@ -65,7 +65,7 @@ export async function lookAhead(
   reading: Reading,
   { webhook, lane, after, most }: LanePlace & { most: number },
 ): Promise<Waiting | 'quiet' | undefined> {
-  if (lane === 'replay') return undefined;
+  if (lane === 'replay' || (webhook.shards && 'only' in webhook.shards)) return undefined;
   const { clock, passed } = reading;
   const { settings, revision } = webhook;
   const known = passed.get(lane);

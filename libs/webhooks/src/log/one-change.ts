@@ -4,6 +4,7 @@ import type { Workspace } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
 import { readLog } from '@gateway/store/events/read-log';
 import { entryReader } from '@gateway/store/events/render-events';
+import { filterOf } from '../feed.js';
 import type { LanePlace } from './look-ahead.js';
 import { type LogTold, toldIn } from './told.js';
 
@@ -22,8 +23,7 @@ export async function readChange(
   const found = await readLog(store, workspace, { entry: after.entry, offset: 0 }, { limit: 1 });
   const [entry] = 'entries' in found ? found.entries : [];
   if (!entry || entryBefore(entry.id) !== after.entry) return [];
-  const { types, devices } = webhook.settings;
-  const eachOf = entryReader(store, workspace, { types, ...(devices && { devices }), leavesOutIds: true });
+  const eachOf = entryReader(store, workspace, { ...filterOf(webhook), leavesOutIds: true });
   for await (const { event, end, rowEnds } of eachOf(entry, after.offset)) {
     if (!rowEnds && end === to.offset) return toldIn({ entry: entry.id, event, place: to });
     const row = rowEnds?.indexOf(to.offset) ?? -1;

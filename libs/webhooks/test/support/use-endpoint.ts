@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { NO_SHARDS } from '@gateway/contracts/shards';
 import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS, type WebhookStatus } from '@gateway/contracts/webhooks/webhook';
 import { parseNetworks } from '@gateway/egress/address-rules';
@@ -102,6 +103,7 @@ function feedOf(store: Store, log: string, { keyOf, isAlone }: Pick<Endpoint, 'k
       return end === undefined ? undefined : { to: end };
     },
     read: async (_webhook, _lane, { after, to }) => (await read(`(${after}`, to)).flatMap(toTold),
+    findShards: async () => NO_SHARDS,
     async readAgain(_webhook, events) {
       const entries = await Promise.all(events.map(({ entry }) => read(entry, entry)));
       return events.map(({ id }, i) => {

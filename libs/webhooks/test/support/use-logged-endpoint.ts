@@ -101,6 +101,7 @@ export function useLoggedEndpoint() {
   };
 
   const sendsOf = (device: DeviceAddress, owner: Ownership) => ({
+    owner,
     async accept(recipients: string[], kind: 'text' | 'otp' = 'text'): Promise<SendTag> {
       const { messageId } = await acceptSend(space.store, device, {
         ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients, owner: 't', requestId: 'order-1' },

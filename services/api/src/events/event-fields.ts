@@ -1,6 +1,7 @@
-import { compareEntries, entryMs, LOG_START, type LogPlace, parseCursor } from '@gateway/contracts/events/cursor';
+import { compareEntries, entryMs, LOG_START } from '@gateway/contracts/events/cursor';
 import { CLOCKS_DIFFER_MS } from '@gateway/contracts/events/entry';
 import { EVENT_TYPES } from '@gateway/contracts/events/events';
+import { parseReaderCursor, type ReaderPlace } from '@gateway/contracts/events/reader-place';
 import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog, noteReading } from '@gateway/store/events/read-log';
 import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
@@ -10,7 +11,7 @@ import { Joi } from '../http/input/input-types.js';
 import { eventsGone } from './read-page.js';
 
 export const cursorField = Joi.string()
-  .custom((text: string, helpers) => (parseCursor(text) ? text : helpers.error('any.invalid')))
+  .custom((text: string, helpers) => (parseReaderCursor(text) ? text : helpers.error('any.invalid')))
   .description(
     'The `nextCursor` of the answer before; `0` for the oldest event that is kept. Without it: from now on.',
   );
@@ -45,11 +46,11 @@ type EventsCall = Pick<Call<{ types?: string[] }, unknown>, 'query' | 'token'>;
 export async function startReading(
   { token, query }: { token: Pick<ApiToken, 'workspace' | 'keyId'>; query: { after?: string | undefined } },
   { store, clock }: Pick<ApiDeps, 'store' | 'clock'>,
-): Promise<LogPlace> {
+): Promise<ReaderPlace> {
   const { workspace, keyId } = token;
   if (!(await noteReading(store, workspace))) await openEvents(store, workspace, { keyId });
   if (query.after === undefined) return endOfLog(store, workspace);
-  const place = parseCursor(query.after) ?? LOG_START;
+  const place = parseReaderCursor(query.after) ?? LOG_START;
   const isAhead = entryMs(place.entry) > clock.nowMs() - CLOCKS_DIFFER_MS;
   // The clock may have been set back since. Who has such a cursor would hear nothing until its time comes, and not know.
   if (isAhead && compareEntries(place.entry, (await endOfLog(store, workspace)).entry) > 0)
@@ -61,3 +62,8 @@ export async function startReading(
 export function filterOf({ query: { types }, token }: EventsCall) {
   return { ...(types && { types }), ...(token.device !== undefined && { devices: [token.device] }) };
 }
+
+const LOOK_AT_AWAY_MS = 1_000;
+
+/** How long to wait for news: a node that is back rings for none of what was passed meanwhile. */
+export const untilBackMs = ({ held }: ReaderPlace): number => (held ? LOOK_AT_AWAY_MS : Number.POSITIVE_INFINITY);

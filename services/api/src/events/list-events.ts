@@ -1,11 +1,11 @@
-import { type LogPlace, sayCursor } from '@gateway/contracts/events/cursor';
+import { type ReaderPlace, sayReaderCursor } from '@gateway/contracts/events/reader-place';
 import { MOST_CHANGES } from '@gateway/store/events/read-log';
 import type { EventPage } from '@gateway/store/events/reading/read-events';
 import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Call, Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { cursorField, eventAnswer, filterOf, startReading, typesField } from './event-fields.js';
+import { cursorField, eventAnswer, filterOf, startReading, typesField, untilBackMs } from './event-fields.js';
 import { readPage } from './read-page.js';
 import { waitForBell } from './wait-for-bell.js';
 
@@ -63,11 +63,11 @@ export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
   async handle(call, deps) {
     const after = await startReading(call, deps);
     const { rows, next } = await waitForEvents(call, deps, after);
-    return { status: 200, body: { events: rows.map(({ event }) => event), nextCursor: sayCursor(next) } };
+    return { status: 200, body: { events: rows.map(({ event }) => event), nextCursor: sayReaderCursor(next) } };
   },
 };
 
-async function waitForEvents(call: EventsCall, deps: ApiDeps, after: LogPlace): Promise<EventPage> {
+async function waitForEvents(call: EventsCall, deps: ApiDeps, after: ReaderPlace): Promise<EventPage> {
   const { workspace, query, token, signal } = call;
   const filter = { ...filterOf(call), limit: query.limit };
   const release = query.wait > 0 ? deps.eventWaits.take(token.keyId) : undefined;
@@ -83,7 +83,7 @@ async function waitForEvents(call: EventsCall, deps: ApiDeps, after: LogPlace): 
       const isOver = isEnough || (page.isLast && (!release || leftMs <= 0 || signal.aborted));
       if (isOver) return page;
       if (page.isLast) {
-        await bell.next(leftMs);
+        await bell.next(Math.min(leftMs, untilBackMs(page.next)));
         if (signal.aborted) return page;
         await call.requireToken();
       }

@@ -1,7 +1,6 @@
-import { type LogPlace, sayCursor } from '@gateway/contracts/events/cursor';
+import { type ReaderPlace, sayReaderCursor } from '@gateway/contracts/events/reader-place';
 import { ApiError } from '@gateway/runtime/errors';
-import type { LogGone } from '@gateway/store/events/read-log';
-import { type EventPage, readEvents } from '@gateway/store/events/reading/read-events';
+import { type EventPage, type ReaderGone, readEvents } from '@gateway/store/events/reading/read-events';
 import type { EventFilter } from '@gateway/store/events/render-events';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
@@ -14,7 +13,7 @@ import { readInTurn } from '../http/read-in-turn.js';
 export async function readPage(
   call: Pick<Call<unknown, unknown>, 'workspace' | 'token' | 'signal'>,
   { store, metrics, toldMessages }: Pick<ApiDeps, 'store' | 'metrics' | 'toldMessages'>,
-  after: LogPlace,
+  after: ReaderPlace,
   filter: EventFilter & { limit: number },
 ): Promise<EventPage> {
   const page = await readInTurn(call, () => readEvents({ store, workspace: call.workspace }, after, filter));
@@ -24,8 +23,8 @@ export async function readPage(
 }
 
 /** @param field what the caller asked by. */
-export function eventsGone({ oldest }: LogGone, field: string): ApiError {
-  const oldestCursor = sayCursor(oldest);
+export function eventsGone({ oldest }: ReaderGone, field: string): ApiError {
+  const oldestCursor = sayReaderCursor(oldest);
   return new ApiError('events_gone', {
     details: [{ path: [field], message: `the oldest cursor is ${oldestCursor}` }],
     oldestCursor,

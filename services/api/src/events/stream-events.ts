@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
+import { parseReaderCursor, sayReaderCursor } from '@gateway/contracts/events/reader-place';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
 import { noteReading } from '@gateway/store/events/read-log';
@@ -9,7 +9,7 @@ import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Call, Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { cursorField, filterOf, startReading, typesField } from './event-fields.js';
+import { cursorField, filterOf, startReading, typesField, untilBackMs } from './event-fields.js';
 import { readPage } from './read-page.js';
 import { type BellWait, waitForBell } from './wait-for-bell.js';
 
@@ -99,7 +99,7 @@ async function* tell(
   yield 'retry: 2000\n\n';
   // Who comes again before it has heard anything would begin anew then, and miss what happens in between.
   if (goOnAt(call) === undefined && first.rows.length === 0) {
-    said = sayCursor(first.next);
+    said = sayReaderCursor(first.next);
     yield sayPlace(said);
   }
   for (let page = first; !signal.aborted; ) {
@@ -107,18 +107,18 @@ async function* tell(
     if (page.rows.length > 0 && !(await mayGoOn())) return;
     for (const { event, place } of page.rows) {
       const beganMs = clock.monotonicMs();
-      said = sayCursor(place);
+      said = sayReaderCursor(place);
       yield `id: ${said}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
       if (clock.monotonicMs() - beganMs > SLOW_MS) return;
       if (restMs() <= 0 && !(await mayGoOn())) return;
     }
     if (restMs() <= 0) {
       if (!(await mayGoOn())) return;
-      const here = sayCursor(page.next);
+      const here = sayReaderCursor(page.next);
       yield here === said ? ': still here\n\n' : sayPlace(here);
       said = here;
     } else if (page.isLast) {
-      await bell.next(restMs());
+      await bell.next(Math.min(restMs(), untilBackMs(page.next)));
       if (signal.aborted) return;
     }
     page = await readPage(call, deps, page.next, filter);
@@ -134,6 +134,6 @@ const sayPlace = (cursor: string) => `id: ${cursor}\nevent: cursor\ndata: {}\n\n
 /** What the client heard last, or asks for. */
 function goOnAt({ lastEventId, query }: StreamCall): string | undefined {
   if (lastEventId === undefined) return query.after;
-  if (parseCursor(lastEventId)) return lastEventId;
+  if (parseReaderCursor(lastEventId)) return lastEventId;
   throw new ApiError('invalid_request', { details: [{ path: ['Last-Event-ID'], message: 'is no cursor' }] });
 }

@@ -1,21 +1,20 @@
-import type { LogPlace } from '@gateway/contracts/events/cursor';
+import type { ReaderPlace } from '@gateway/contracts/events/reader-place';
 import type { Workspace } from '@gateway/contracts/ids';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import { noteReading } from '@gateway/store/events/read-log';
-import { readEvents } from '@gateway/store/events/reading/read-events';
-import type { RenderedEvent } from '@gateway/store/events/render-events';
+import { type ReadEvent, type ReaderGone, readEvents } from '@gateway/store/events/reading/read-events';
 
 interface Following {
   /** Waits for Redis while it is away: what happens meanwhile is told afterwards. */
   store: Store;
   workspace: Workspace;
-  after: LogPlace;
+  after: ReaderPlace;
   types?: readonly string[];
 }
 
 /** Rows, or that some are not kept any more and where those begin that are. */
-export type Followed = RenderedEvent | { oldest: LogPlace };
+export type Followed = ReadEvent | ReaderGone;
 
 /** The command line listens to no bells. */
 const LOOK_MS = 500;

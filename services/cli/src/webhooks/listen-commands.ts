@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { type LogPlace, parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
 import type { GatewayEvent } from '@gateway/contracts/events/events';
+import { parseReaderCursor, type ReaderPlace, sayReaderCursor } from '@gateway/contracts/events/reader-place';
 import { SUBSCRIBABLE_TYPES } from '@gateway/contracts/webhooks/webhook';
 import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog } from '@gateway/store/events/read-log';
@@ -13,7 +13,7 @@ import { readTypes } from './read-types.js';
 
 interface FollowOptions {
   types?: string[];
-  after?: LogPlace;
+  after?: ReaderPlace;
 }
 
 /** `webhooks listen | forward`: for developers, who have no public URL. */
@@ -71,20 +71,20 @@ async function follow(
     const events = followEvents({ store: patientStore, workspace, after: place, ...(types && { types }) });
     for await (const each of events) {
       if ('oldest' in each) {
-        output.line({ gap: true, oldest: sayCursor(each.oldest) }, 'Some events are not kept any more.');
+        output.line({ gap: true, oldest: sayReaderCursor(each.oldest) }, 'Some events are not kept any more.');
       } else {
-        await tell(each.event, sayCursor(each.place), ending);
+        await tell(each.event, sayReaderCursor(each.place), ending);
         if (ending.aborted) return;
       }
       place = 'oldest' in each ? each.oldest : each.place;
     }
   };
   await Promise.race([work(), once(ending, 'abort')]);
-  output.note(`\nTo go on from here: --after ${sayCursor(place)}`);
+  output.note(`\nTo go on from here: --after ${sayReaderCursor(place)}`);
 }
 
-function readCursor(text: string): LogPlace {
-  const place = parseCursor(text);
+function readCursor(text: string): ReaderPlace {
+  const place = parseReaderCursor(text);
   if (!place) throw new InvalidArgumentError('Expected a cursor, or 0.');
   return place;
 }

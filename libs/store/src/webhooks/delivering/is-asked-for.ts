@@ -15,13 +15,13 @@ const MOST_ENTRIES = 500;
 export async function isAskedFor(
   store: Store,
   workspace: Workspace,
-  { lane, after, to, times }: TellRange,
+  { lane, after, to, times, shards }: TellRange,
   filter: EventFilter,
 ): Promise<boolean> {
   const [from, last] = [parseCursor(after)!, parseCursor(to)!];
   const found = await readLog(store, workspace, from, { limit: MOST_ENTRIES });
   if ('oldest' in found) return false;
-  const eachOf = entryReader(store, workspace, { ...filter, leavesOutIds: true });
+  const eachOf = entryReader(store, workspace, { ...filter, ...(shards && { shards }), leavesOutIds: true });
   let { entry: former, offset: taken } = from;
   const isWithin = ({ end, rowEnds: [first = end] = [] }: EntryEvent) =>
     lane === 'replay' || (end > taken && comparePlaces({ entry: former, offset: first }, last) <= 0);

@@ -1,3 +1,5 @@
+import type { ShardSet } from '@gateway/contracts/shards';
+
 /**
  * Beside each other, so that nothing urgent waits for a list: `prompt` is told at once (one-time passwords, small sends, what people
  * write, devices, opt-outs), of `lists` changes are gathered.
@@ -59,6 +61,11 @@ export interface AskedUpTo {
   types: readonly string[];
 }
 
+/** What a lane has passed, as it lies on a node of Redis that is away; what comes of the same shards is passed, too. */
+export interface HeldPart extends Pick<LaneState, 'cursor' | 'asked' | 'claim'> {
+  shards: ShardSet;
+}
+
 /** Where a lane is in the log. */
 export interface LaneState {
   /** All up to here has been told, or put aside. */
@@ -66,6 +73,10 @@ export interface LaneState {
   /** In the middle of an entry: what its endpoint asked for when the entry was told up to there. */
   asked?: readonly AskedUpTo[];
   claim?: LaneClaim;
+  /** Of these shards it has come only so far; nothing is in two of them. */
+  held?: readonly HeldPart[];
+  /** It tells what it has passed of these shards, up to there: then it goes on with the others. */
+  catchesUp?: { shards: ShardSet; to: string; asked?: readonly AskedUpTo[] };
   /** Until then what is told alone is doubted: see `LaneClaim`. */
   doubtsUntilMs?: number;
   /** No more than so many changes in a request: it had more, and that was too much. */

@@ -2,7 +2,7 @@ import { inTime } from '@gateway/runtime/clock';
 import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import type { Redis } from 'ioredis';
-import type { Store } from './store.js';
+import type { Store } from '../store.js';
 
 /** A node of a Cluster that has not answered by then counts as away. */
 const ANSWER_MS = 300;

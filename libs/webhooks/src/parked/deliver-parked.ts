@@ -16,11 +16,10 @@ import {
   readDue,
   readParked,
 } from '@gateway/store/webhooks/delivering/parked/parked';
-import type { Told, ToldAgain } from './feed.js';
-import { isTogether, pickFar } from './lane-work.js';
-import { requestBytes } from './log/held-texts.js';
-import { nameOf } from './log/told.js';
-import { wholeOf, withLead } from './parked-wholes.js';
+import type { Told, ToldAgain } from '../feed.js';
+import { isTogether, pickFar } from '../lane-work.js';
+import { requestBytes } from '../log/held-texts.js';
+import { nameOf } from '../log/told.js';
 import {
   type Answered,
   confirmClaim,
@@ -32,7 +31,8 @@ import {
   type Work,
   wasRefused,
   wasSilent,
-} from './work.js';
+} from '../work.js';
+import { wholeOf, withLead } from './parked-wholes.js';
 
 /**
  * What was put aside is posted in requests of its own: all that is due, and when that is refused half of it, until one recipient is

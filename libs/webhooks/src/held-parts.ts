@@ -1,0 +1,96 @@
+import { NO_SHARDS, type ShardSet, withoutShards, withShards } from '@gateway/contracts/shards';
+import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
+import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
+import type { LaneState } from '@gateway/store/webhooks/delivering/lanes';
+import type { LaneWork } from './lane-work.js';
+import type { LaneOutcome } from './work.js';
+
+/**
+ * While a node of a Redis Cluster is away, a lane passes what lies there, and all else that comes of the same shards, so that the order of
+ * each device stays. Once the node is back, what was passed is told first. In strict order nothing is passed, and of replays neither.
+ */
+export async function passingAway(work: LaneWork, run: () => Promise<LaneOutcome>): Promise<LaneOutcome> {
+  try {
+    return (await catchUp(work)) ?? (await run());
+  } catch (thrown) {
+    if (!(thrown instanceof ShardsAwayError)) throw thrown;
+    return pass(work, thrown.shards);
+  }
+}
+
+/** What is not in a lane waits. */
+export async function laterIfAway(run: () => Promise<LaneOutcome>): Promise<LaneOutcome> {
+  return run().catch((thrown: unknown) => {
+    if (!(thrown instanceof ShardsAwayError)) throw thrown;
+    return 'later';
+  });
+}
+
+/** Something of it is to be told once a node is back: that rings no bell. */
+export const isBehind = ({ held, catchesUp }: LaneState): boolean => (held ?? catchesUp) !== undefined;
+
+async function catchUp(work: LaneWork): Promise<LaneOutcome | undefined> {
+  const { held, claim, catchesUp, cursor, asked, ...rest } = work.taken.lanes[work.lane];
+  if (!held || claim || catchesUp) return undefined;
+  const back = held.find(({ shards }) => !work.deps.store.awayShards.areAway(shards));
+  if (!back) return undefined;
+  const { shards, ...begins } = back;
+  const others = held.filter((each) => each !== back);
+  return write(work, {
+    ...{ ...rest, ...begins, catchesUp: { shards, to: cursor, ...(asked && { asked }) } },
+    ...(others.length > 0 && { held: others }),
+  });
+}
+
+/** All that was passed is told. */
+export function endCatchUp(work: LaneWork, { catchesUp, asked: _, ...state }: LaneState): Promise<'more' | 'taken'> {
+  const { to, asked } = catchesUp!;
+  return write(work, { ...state, cursor: to, ...(asked && { asked }) });
+}
+
+async function pass(work: LaneWork, away: ShardSet): Promise<LaneOutcome> {
+  if (work.lane === 'replay' || work.webhook.settings.order === 'strict') return 'later';
+  const state = work.taken.lanes[work.lane];
+  const next = state.catchesUp ? putBack(state) : state.claim ? await holdClaim(work, away) : holdFrom(state, away);
+  return next ? write(work, next) : 'later';
+}
+
+/** The node is away again. */
+function putBack({ catchesUp, cursor, asked, claim, held = [], ...rest }: LaneState): LaneState {
+  const { shards, to, asked: askedThere } = catchesUp!;
+  const part = { shards, cursor, ...(asked && { asked }), ...(claim && { claim }) };
+  return { ...rest, cursor: to, ...(askedThere && { asked: askedThere }), held: [...held, part] };
+}
+
+/** From where the lane is. `undefined` if that is held already. */
+function holdFrom(state: LaneState, away: ShardSet, cursor = state.cursor): LaneState | undefined {
+  const { held = [], asked } = state;
+  const shards = withoutShards(away, heldBy(state));
+  const isHere = cursor === state.cursor;
+  return shards === NO_SHARDS
+    ? undefined
+    : { ...state, held: [...held, { shards, cursor, ...(isHere && asked && { asked }) }] };
+}
+
+/**
+ * What is claimed comes again as it was, so all of it waits, and what comes of any of its shards: the lane goes on behind it with others.
+ * If only what comes behind it is away, that is passed. `undefined`: it was posted to find out what becomes of the claim, which waits.
+ */
+async function holdClaim(work: LaneWork, away: ShardSet): Promise<LaneState | undefined> {
+  const { deps, webhook, taken, lane } = work;
+  const state = taken.lanes[lane];
+  const { claim, cursor, asked, held = [], ...rest } = state;
+  const { probe, tried: _, ...kept } = claim!;
+  const shards = await deps.feed.findShards(webhook, lane, { after: cursor, to: kept.to });
+  const isOfClaim = withoutShards(shards, away) !== shards;
+  if (!isOfClaim) return probe && 'to' in probe ? undefined : holdFrom(state, away, kept.to);
+  const part = { shards, cursor, ...(asked && { asked }), claim: kept };
+  return { ...rest, cursor: kept.to, held: [...held, part] };
+}
+
+const heldBy = ({ held = [] }: LaneState): ShardSet =>
+  held.reduce((all, { shards }) => withShards(all, shards), NO_SHARDS);
+
+async function write({ deps, taken, lane }: LaneWork, state: LaneState): Promise<'more' | 'taken'> {
+  return (await claimDelivery(deps.store, taken, { lane, state, nowMs: deps.clock.nowMs() })) ? 'more' : 'taken';
+}
