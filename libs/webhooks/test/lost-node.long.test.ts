@@ -13,8 +13,10 @@ import { readEvents } from '@gateway/store/events/reading/read-events';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
+import { type SurveyedWorkspaces, surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
-import { createWebhook } from '@gateway/store/webhooks/webhooks';
+import { createWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { takeDevice } from '@gateway/testkit/ownership';
@@ -71,19 +73,24 @@ describe('a webhook of a workspace while a node of a Redis Cluster is away that 
     await space.close();
   });
 
-  async function prepare() {
-    const { store } = space;
-    const isThere = (device: string) => portOf(space, deviceKeys(store.space, at(device)).device) === lost.port;
-    const at = (device: string) => ({ workspace: 'main', device });
-    const [there, elsewhere] = [names.find(isThere)!, names.find((name) => !isThere(name))!];
-    const made = await createWebhook(store, 'main', {
+  async function createEndpoint(workspace: string) {
+    const made = await createWebhook(space.store, workspace, {
       settings: { ...DEFAULT_WEBHOOK_SETTINGS, types: ['message.sent', 'messages.updated'], gatherSeconds: 1 },
       target: { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, headers: {} },
       secrets: [{ secret: makeWebhookSecret('v1') }],
     });
     if (made === 'full') throw new Error('full');
     const attempt = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
-    await recordAttempt(store, 'main', made.id, { attempt, verifiesRevision: made.revision });
+    await recordAttempt(space.store, workspace, made.id, { attempt, verifiesRevision: made.revision });
+    return made.id;
+  }
+
+  async function prepare() {
+    const { store } = space;
+    const isThere = (device: string) => portOf(space, deviceKeys(store.space, at(device)).device) === lost.port;
+    const at = (device: string) => ({ workspace: 'main', device });
+    const [there, elsewhere] = [names.find(isThere)!, names.find((name) => !isThere(name))!];
+    await createEndpoint('main');
     const sendFrom = async (device: string) => {
       const owner = (await takeDevice(store, at(device), { owner: 'a', ttlMs: 600_000 }))!;
       const nowMs = Date.now();
@@ -159,6 +166,24 @@ describe('a webhook of a workspace while a node of a Redis Cluster is away that 
       await eventually(() => told.length === 2 * 45, WITHIN);
     });
   }
+
+  it('counts on as it was found last, where that node has all of a workspace; others are counted anew', async () => {
+    const { store } = space;
+    const isThere = (name: string) => portOf(space, workspaceKeys(store.space, name).webhooks) === lost.port;
+    const there = names.find(isThere)!;
+    await createWorkspace(store, there);
+    await createEndpoint(there);
+    const id = await createEndpoint('main');
+    const known: SurveyedWorkspaces = new Map();
+    expect((await surveyWebhooks(store, known)).byStatus).to.include({ active: 2, paused: 0 });
+    lost.freeze();
+    await pauseWebhook(store, 'main', id);
+    const fromMs = performance.now();
+    for (let looks = 0; looks < 2; looks++) {
+      expect((await surveyWebhooks(store, known)).byStatus).to.include({ active: 1, paused: 1 });
+    }
+    expect(performance.now() - fromMs).to.be.below(SOON_MS);
+  });
 });
 
 const PAGE = { types: ['message.sent'], limit: 500 };

@@ -2,7 +2,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import { surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
+import { type SurveyedWorkspaces, surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
 import type { EventsMetrics } from './events-metrics.js';
 
 const EVERY_MS = 30_000;
@@ -17,11 +17,12 @@ export function watchWebhooks(
   }: { store: Store; clock: Clock; logger: Logger; metrics: Pick<EventsMetrics, 'showWebhooks'> },
   everyMs = EVERY_MS,
 ): () => Promise<void> {
+  const known: SurveyedWorkspaces = new Map();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const look = async (): Promise<void> => {
     try {
-      metrics.showWebhooks(await surveyWebhooks(store), clock.nowMs());
+      metrics.showWebhooks(await surveyWebhooks(store, known), clock.nowMs());
     } catch (thrown) {
       logger.warn('webhooks were not counted', { error: toError(thrown) });
     }

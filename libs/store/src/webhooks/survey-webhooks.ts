@@ -3,6 +3,9 @@ import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Breaker } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_STATUSES, type WebhookId, type WebhookStatus } from '@gateway/contracts/webhooks/webhook';
+import { inTime } from '@gateway/runtime/clock';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
+import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import type { Store } from '../core/store.js';
 import { knownEventWorkspaces } from '../events/open-events.js';
 import { LANES, type LaneState } from './delivering/lanes.js';
@@ -18,28 +21,59 @@ export interface WebhookSurvey {
   undeliveredSinceMs?: number;
 }
 
-/** Costs Redis up to four commands for each endpoint. */
-export async function surveyWebhooks(store: Store): Promise<WebhookSurvey> {
-  const byStatus = Object.fromEntries(WEBHOOK_STATUSES.map((status) => [status, 0])) as WebhookSurvey['byStatus'];
-  const failing: number[] = [];
-  const undelivered: number[] = [];
-  let parked = 0;
+/** Of a workspace, as it was found last. */
+interface SurveyedWorkspace {
+  found: readonly Found[];
+  /** Its node does not answer: then it is asked once, not again and again. */
+  late?: Promise<void>;
+}
+
+export type SurveyedWorkspaces = Map<Workspace, SurveyedWorkspace>;
+
+const AT_ONCE = 20;
+/** A node that has not answered by then counts as away. */
+const ANSWER_MS = 1_000;
+
+/**
+ * Costs Redis up to four commands for each endpoint. @param known of the looks before: while the node of a workspace is away, what was
+ * found there last counts on.
+ */
+export async function surveyWebhooks(store: Store, known: SurveyedWorkspaces = new Map()): Promise<WebhookSurvey> {
   const { workspaces } = await knownEventWorkspaces(store);
-  for (const workspace of workspaces) {
-    const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
-    const found = await Promise.all(ids.map((id) => surveyOne(store, workspace, id)));
-    for (const { status, aside, failingSinceMs, undeliveredSinceMs } of found.flatMap((each) => each ?? [])) {
-      byStatus[status]++;
-      parked += aside;
-      if (failingSinceMs !== undefined) failing.push(failingSinceMs);
-      if (undeliveredSinceMs !== undefined) undelivered.push(undeliveredSinceMs);
-    }
+  for (const workspace of known.keys()) if (!workspaces.includes(workspace)) known.delete(workspace);
+  for (let from = 0; from < workspaces.length; from += AT_ONCE) {
+    await Promise.all(
+      workspaces.slice(from, from + AT_ONCE).map((workspace) => surveyWorkspace(store, workspace, known)),
+    );
   }
+  const byStatus = Object.fromEntries(WEBHOOK_STATUSES.map((status) => [status, 0])) as WebhookSurvey['byStatus'];
+  const all = [...known.values()].flatMap(({ found }) => found);
+  for (const { status } of all) byStatus[status]++;
+  const failing = all.flatMap(({ failingSinceMs }) => failingSinceMs ?? []);
+  const undelivered = all.flatMap(({ undeliveredSinceMs }) => undeliveredSinceMs ?? []);
   return {
-    ...{ byStatus, parked },
+    ...{ byStatus, parked: all.reduce((sum, { aside }) => sum + aside, 0) },
     ...(failing.length > 0 && { failingSinceMs: Math.min(...failing) }),
     ...(undelivered.length > 0 && { undeliveredSinceMs: Math.min(...undelivered) }),
   };
+}
+
+async function surveyWorkspace(store: Store, workspace: Workspace, known: SurveyedWorkspaces): Promise<void> {
+  const last: SurveyedWorkspace = known.get(workspace) ?? { found: [] };
+  known.set(workspace, last);
+  const look = async () => {
+    const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
+    const found = await Promise.all(ids.map((id) => surveyOne(store, workspace, id)));
+    last.found = found.flatMap((each) => each ?? []);
+  };
+  const looking = last.late ?? look();
+  if (!isCluster(store.redis)) return looking;
+  last.late = looking;
+  const forget = () => {
+    delete last.late;
+  };
+  looking.then(forget, forget);
+  await inTime(looking, ANSWER_MS).catch(unlessRedisIsAway);
 }
 
 type Found = Pick<WebhookSurvey, 'failingSinceMs' | 'undeliveredSinceMs'> & {
