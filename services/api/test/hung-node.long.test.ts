@@ -1,4 +1,6 @@
+import { BASE_PATH } from '@gateway/api/endpoints';
 import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
+import type { GatewayEvent } from '@gateway/contracts/events/events';
 import {
   deviceKeys,
   tokenIndexKey,
@@ -7,16 +9,18 @@ import {
   workspacesKey,
 } from '@gateway/contracts/redis-keys';
 import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
+import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
+import { findFullOutboxes } from '@gateway/testkit/find-full-outboxes';
 import { askServer } from '@gateway/testkit/redis-servers/ask-server';
 import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
 import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { linkDevice } from './support/device-owner.js';
+import { acknowledgeSend, type DeviceOwner, linkDevice } from './support/device-owner.js';
 import { startTestApi, type TestApi } from './support/test-api.js';
 
 const PHONE = '447700900001';
@@ -37,6 +41,8 @@ describe('the API while a master of a Redis Cluster hangs that has the list of w
   let tokenThere: string;
   /** As the first, but for its part of the list of tokens. The whole list is elsewhere. */
   let tokenInPart: string;
+  let shop: string;
+  let owners: { elsewhere: DeviceOwner; there: DeviceOwner };
 
   const portOf = (key: string) => masterOfKey(space.store.redis, key).options.port!;
   const isThere = (key: string) => portOf(key) === hung.port;
@@ -67,7 +73,9 @@ describe('the API while a master of a Redis Cluster hangs that has the list of w
     const deviceWhere = (there: boolean) =>
       names('device').find((device) => isThere(backlogOf(workspace, device)) === there)!;
     const [elsewhere, there] = [deviceWhere(false), deviceWhere(true)];
-    for (const device of [elsewhere, there]) await linkDevice(space.store, { workspace, device });
+    const link = (device: string) => linkDevice(space.store, { workspace, device });
+    owners = { elsewhere: await link(elsewhere), there: await link(there) };
+    shop = workspace;
     token = await tokenFor(workspace, elsewhere);
     tokenInPart = await tokenFor(workspace, elsewhere, true);
     tokenThere = await tokenFor(workspace, there);
@@ -124,5 +132,56 @@ describe('the API while a master of a Redis Cluster hangs that has the list of w
     await eventually(async () => (await api.call('POST', '/send', { token: tokenThere, json })).status === 202, {
       everyMs: 200,
     });
+  });
+
+  it('tells events of other devices meanwhile, and those of its own from there on when it is back', async () => {
+    const [api] = apis as [TestApi];
+    const { store } = space;
+    const { value } = await createApiToken(store, shop, { name: 'all', scopes: API_TOKEN_SCOPES });
+    const read = async (query: string) => {
+      const { status, body } = await api.call('GET', `/events${query}`, { token: value });
+      expect(status).to.equal(200);
+      const told = (body.events as GatewayEvent[]).map(({ device }) => device);
+      return { told, cursor: body.nextCursor as string };
+    };
+    const change = async (owner: DeviceOwner, by: string) => {
+      const sent = async () =>
+        (await api.call('POST', '/send', { token: by, json: { to: PHONE, text: 'hello' } })).body;
+      await eventually(async () => (await sent()).messageId !== undefined);
+      const { messageId } = (await sent()) as { messageId: string };
+      await acknowledgeSend(store, owner, messageId);
+      for (const full of await findFullOutboxes(store, shop)) await relayOutbox(store, full);
+      return owner.ownership.address.device;
+    };
+    const { cursor: start } = await read('?types=messages.updated');
+    const there = await change(owners.there, tokenThere);
+    const elsewhere = await change(owners.elsewhere, token);
+    hung.freeze();
+    const fromMs = performance.now();
+    const first = await read(`?types=messages.updated&after=${start}`);
+    expect(first.told).to.deep.equal([elsewhere]);
+    const meanwhile = await read(`?types=messages.updated&wait=2&after=${first.cursor}`);
+    expect(meanwhile.told).to.deep.equal([]);
+    expect(performance.now() - fromMs).to.be.below(2 * COMMAND_MS + 2_000);
+    const gone = new AbortController();
+    const { status, body } = await fetch(`${api.origin}${BASE_PATH}/events/stream?types=messages.updated`, {
+      headers: { Authorization: `Bearer ${value}`, 'Last-Event-ID': start },
+      signal: gone.signal,
+    });
+    expect(status).to.equal(200);
+    let heard = '';
+    const listening = (async () => {
+      for await (const piece of body!.pipeThrough(new TextDecoderStream())) heard += piece;
+    })().catch(() => {});
+    const devices = () => [...heard.matchAll(/"device":"(device-[0-9]+)","data"/g)].map(([, device]) => device);
+    await eventually(() => devices().length === 1);
+    hung.thaw();
+    await eventually(() => devices().length === 2, { everyMs: 100 });
+    expect(devices()).to.deep.equal([elsewhere, there]);
+    gone.abort();
+    await listening;
+    const last = await read(`?types=messages.updated&wait=25&after=${meanwhile.cursor}`);
+    expect(last.told).to.deep.equal([there]);
+    expect((await read(`?types=messages.updated&after=${last.cursor}`)).told).to.deep.equal([]);
   });
 });
