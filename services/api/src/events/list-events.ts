@@ -45,7 +45,8 @@ export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
     summary: 'Read events',
     description:
       'What changed, in order for each recipient and each device; what a person wrote in the order in which it was received: a message ' +
-      'that has to be asked of the phone of the account may come up to a minute after later ones. Ask again with `nextCursor`. Nothing is left out: what is not kept any ' +
+      'that has to be asked of the phone of the account may come up to a minute after later ones. What lies on a node of a Redis Cluster that is away comes once that is back, ' +
+      'after what others had to tell; `nextCursor` says so. Ask again with `nextCursor`. Nothing is left out: what is not kept any ' +
       'more, after 7 days, is a 410 with the oldest cursor, as is a cursor ahead of all events. The first call of a workspace starts its events; without a call or a webhook they ' +
       'end after 7 days. A call looks through ten thousand changes: with `types` that are rare it may find none while there are more. ' +
       'A token of a device gets the events of that device. Waiting is for five calls of a token at a time.',
