@@ -1,8 +1,11 @@
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import type { RedisPurpose } from '@gateway/runtime/redis/redis-clients';
 
-/** Parts of the gateway that can have a process of their own, in the order in which they start. */
-export const ROLE_NAMES = ['connection', 'sender', 'events', 'api', 'dashboard'] as const;
+/**
+ * Parts of the gateway that can have a process of their own, in the order in which they start: the API last, as whoever calls it then must
+ * not wait for what starts, and it ends first, while others still answer its calls.
+ */
+export const ROLE_NAMES = ['connection', 'sender', 'events', 'dashboard', 'api'] as const;
 export type Role = (typeof ROLE_NAMES)[number];
 
 export function isRole(name: string): name is Role {

@@ -9,7 +9,7 @@ import { isRole, ROLE_NAMES, type Role } from './roles.js';
 
 /** The settings of a process, beside those of its roles. Each is an environment variable of that name. */
 export interface ProcessConfig extends GatewayConfig {
-  /** What the process does: any of `connection,sender,events,api,dashboard`. Default: all of them. */
+  /** What the process does: any of `connection,sender,events,dashboard,api`. Default: all of them. */
   ROLES: Role[];
 }
 
@@ -23,6 +23,6 @@ export const SETTINGS = {
 function parseRoles(list: string): Role[] {
   const names = list.split(',').map((name) => name.trim());
   if (!names.every(isRole)) throw new Error(`must be some of ${ROLE_NAMES.join(', ')}`);
-  // In the order in which they start: the API when there is someone to do what it promises, the console last.
+  // In the order in which they start: the API when there is someone to do what it promises.
   return ROLE_NAMES.filter((role) => names.includes(role));
 }

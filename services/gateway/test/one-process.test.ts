@@ -84,6 +84,26 @@ describe('one process with all roles', () => {
   });
 });
 
+describe('a process with the console and the API', () => {
+  it('takes calls when all its roles have started, and takes leave of callers first', async () => {
+    const space = await openRedisSpace();
+    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, LOG_LEVEL: 'debug', ...space.keySettings };
+    const process = await ServiceProcess.start(ROLE_NAMES.join(), { ...env, API_PORT: '0', DASHBOARD_PORT: '0' });
+    try {
+      const listening = process.logs.flatMap(({ message }) => (/^(\w+) listens$/.exec(String(message)) ?? []).slice(1));
+      expect(listening).to.deep.equal(['dashboard', 'api']);
+      await process.stop();
+      const parts = process.logs
+        .filter(({ message }) => message === 'component stopped')
+        .map(({ part }) => String(part));
+      expect(parts.find((part) => part.startsWith('http server'))).to.equal('http server');
+    } finally {
+      await process.kill();
+      await space.close();
+    }
+  });
+});
+
 describe('a role in a process of its own', () => {
   it('starts, whichever it is, has all its metrics at 0 from the first scrape on, and ends its ops server last', async () => {
     const space = await openRedisSpace();
@@ -208,6 +228,6 @@ describe('docs/metrics.md', () => {
 describe('ROLES', () => {
   it('names roles that there are', async () => {
     const failure = await ServiceProcess.start('sender,reporter', {}, { readyMs: 15_000 }).catch(String);
-    expect(failure).to.include('ROLES').and.to.include('connection, sender, events, api');
+    expect(failure).to.include('ROLES').and.to.include(ROLE_NAMES.join(', '));
   });
 });

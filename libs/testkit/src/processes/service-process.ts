@@ -55,8 +55,9 @@ export class ServiceProcess {
     { readyMs = PATIENCE_MS, ...options }: ProcessOptions = {},
   ): Promise<ServiceProcess> {
     const started = new ServiceProcess(service, env, options);
-    // Roles start one after the other, each with its own line.
-    const lastRole = service.split(',').at(-1);
+    // Roles start one after the other, each with its own line, the API last.
+    const roles = service.split(',');
+    const lastRole = roles.includes('api') ? 'api' : roles.at(-1);
     const isReady = ({ message, service: role }: Record<string, unknown>) =>
       role === lastRole && (message === 'ready' || message === `${lastRole} listens`);
     await started.waitForLog(isReady, readyMs).catch(async (thrown: unknown) => {
