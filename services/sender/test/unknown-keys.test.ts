@@ -8,6 +8,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
+import { readEdit } from '@gateway/sender/device/read-edit';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { TakeIns } from '@gateway/sender/preparing/take-ins';
 import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
@@ -21,6 +22,7 @@ import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { Ownership } from '@gateway/store/fleet/ownership';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
@@ -127,6 +129,27 @@ describe('a key that this process does not have', () => {
     expect((await readSend(dropped, address, messageId))!.counts).to.include({ queued: 0, cancelled: 2 });
     await link(dropped);
     expect(await readIdKey(dropped, address), 'once').to.not.deep.equal(idKey);
+  });
+
+  it('leaves an edit sealed whose message was sealed with it', async () => {
+    const nowMs = Date.now();
+    const writer = { jid: '491512@s.whatsapp.net', phone: '491512' };
+    const original = {
+      ...writer,
+      platformId: '3AONE',
+      text: 'at nine',
+      secret: Buffer.alloc(32, 3).toString('base64'),
+    };
+    await recordReceived(old, ownership, { message: original, nowMs });
+    const edit = {
+      platformId: '3ATWO',
+      text: '',
+      content: { type: 'edited', to: { platformId: '3AONE' } },
+      atMs: nowMs,
+    };
+    const sealedEdit = { payload: Buffer.alloc(40).toString('base64'), iv: Buffer.alloc(12).toString('base64') };
+    const message = { ...writer, ...edit, sealedEdit } as Parameters<typeof readEdit>[2]['message'];
+    expect(await readEdit(dropped, address, { message, nowMs })).to.deep.equal({ ...writer, ...edit });
   });
 
   it('is replaced in a file that is sent again', async () => {

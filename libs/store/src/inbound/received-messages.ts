@@ -144,16 +144,22 @@ export async function readReceived(
   return found && found.arrivedAtMs >= Number(accountSinceMs) ? found.message : undefined;
 }
 
-/** The same of all people who wrote under this id of the network, by the ids under which it is kept. */
+/**
+ * The same of all people who wrote under this id of the network, by the ids under which it is kept.
+ * @param wanted.readableOnly leaves out what cannot be decrypted here; else throws for it.
+ */
 export async function readReceivedUnder(
   store: Store,
   address: DeviceAddress,
-  { platformId, nowMs }: { platformId: string; nowMs: number },
+  { platformId, nowMs, readableOnly = false }: { platformId: string; nowMs: number; readableOnly?: boolean },
 ): Promise<[receivedId: string, message: ReceivedMessage][]> {
   const ids = receivedIdsUnder(platformId);
-  const sealed = await store.redis.hmgetBuffer(keysOf(store, address).received, ...ids);
+  const { received } = keysOf(store, address);
+  const sealed = await store.redis.hmgetBuffer(received, ...ids);
+  const isWanted = (one: Buffer | null | undefined, id: string) =>
+    !!one && (!readableOnly || writerOf(store, placeOf(received, id), one) !== undefined);
   const found: [string, ReceivedMessage][] = [];
-  for (const receivedId of ids.filter((_, i) => sealed[i])) {
+  for (const receivedId of ids.filter((id, i) => isWanted(sealed[i], id))) {
     const message = await readReceived(store, address, { receivedId, nowMs });
     if (message) found.push([receivedId, message]);
   }

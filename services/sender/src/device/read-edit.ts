@@ -8,7 +8,7 @@ type Read = Omit<IncomingMessage, 'sealedEdit'>;
 
 /**
  * An edit with its words, where they are sealed and the message that it changes is here: it has the secret. A STOP may be among them. Any
- * other message as it is.
+ * other message as it is, and an edit of one that this process has no key for: it would come again at each login.
  */
 export async function readEdit(
   store: Store,
@@ -18,7 +18,7 @@ export async function readEdit(
   const { content } = message;
   if (!sealedEdit || content.type !== 'edited') return message;
   const { platformId } = content.to;
-  for (const [, original] of await readReceivedUnder(store, address, { platformId, nowMs })) {
+  for (const [, original] of await readReceivedUnder(store, address, { platformId, nowMs, readableOnly: true })) {
     const { secret } = original;
     if (!secret || !isSameWriter(original, message)) continue;
     const text = openEdit(sealedEdit, { platformId, secret, writers: writersOf(message, original) });
