@@ -9,6 +9,7 @@ import {
 import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
+import { openEdit } from '@gateway/messenger/inbound/open-edit';
 import type { LinkMethod } from '@gateway/messenger/linking/link-method';
 import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
@@ -26,6 +27,7 @@ import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { keepSurely } from '@gateway/store/inbound/keep-surely';
+import { readEdit } from '@gateway/store/inbound/read-edit';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 
 export interface TaskDeps {
@@ -174,7 +176,11 @@ export async function openSessionUntil(
 
 async function takeMessage(task: DeviceTask, message: IncomingMessage): Promise<void> {
   const { store, ownership, clock } = task;
-  await keepSurely(task, () => recordIncoming(store, ownership, { message, nowMs: clock.nowMs() }));
+  await keepSurely(task, async () => {
+    const nowMs = clock.nowMs();
+    const read = await readEdit(store, ownership.address, { message, nowMs, openEdit });
+    return recordIncoming(store, ownership, { message: read, nowMs });
+  });
 }
 
 function logEnd(logger: Logger, end: TaskEnd, why: string): void {

@@ -9,6 +9,7 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import type { Store } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { readInbound } from '@gateway/store/inbound/received-messages';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
@@ -117,6 +118,18 @@ describe('a device that the connection service has logged in', () => {
     const order = stanzas.filter((stanza) => stanza.startsWith('written ') || isConfirmed(stanza));
     expect(order.slice(0, 2), order.join()).to.deep.equal(steps.map((step) => `written ${step}`));
     expect(await findOptOut(space.store, 'main', ADA)).to.not.equal(undefined);
+  });
+
+  it('reads a wish also where it is what a message is changed to, sealed by the app of its writer', async () => {
+    const { writer } = simulator.office;
+    const { id } = await writer.compose(BEN, ACCOUNT, { text: 'stp' });
+    const edit = await writer.compose(BEN, ACCOUNT, { text: 'STOP', edit: { id } });
+    const wanted = { receivedId: edit.id, nowMs: Date.now() };
+    const kept = await eventually(async () => (await readInbound(space.store, device.address, wanted)) ?? false);
+    const content = { type: 'edited', to: { platformId: id } };
+    expect(kept).to.deep.include({ text: 'STOP', content });
+    expect(kept).not.to.have.property('sealedEdit');
+    expect(await findOptOut(space.store, 'main', BEN)).to.not.equal(undefined);
   });
 
   it('has it written again until replicas have it, before the network hears that it arrived', async () => {

@@ -4,11 +4,12 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
+import { openEdit } from '@gateway/messenger/inbound/open-edit';
+import type { IncomingMessage } from '@gateway/messenger/session/session-events';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
-import { readEdit } from '@gateway/sender/device/read-edit';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { TakeIns } from '@gateway/sender/preparing/take-ins';
 import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
@@ -22,6 +23,7 @@ import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { Ownership } from '@gateway/store/fleet/ownership';
+import { readEdit } from '@gateway/store/inbound/read-edit';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
@@ -148,8 +150,8 @@ describe('a key that this process does not have', () => {
       atMs: nowMs,
     };
     const sealedEdit = { payload: Buffer.alloc(40).toString('base64'), iv: Buffer.alloc(12).toString('base64') };
-    const message = { ...writer, ...edit, sealedEdit } as Parameters<typeof readEdit>[2]['message'];
-    expect(await readEdit(dropped, address, { message, nowMs })).to.deep.equal({ ...writer, ...edit });
+    const message = { ...writer, ...edit, sealedEdit } as IncomingMessage;
+    expect(await readEdit(dropped, address, { message, nowMs, openEdit })).to.deep.equal({ ...writer, ...edit });
   });
 
   it('is replaced in a file that is sent again', async () => {

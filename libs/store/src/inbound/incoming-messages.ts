@@ -11,16 +11,19 @@ import { type ReceivedMessage, recordReceived } from './received-messages.js';
 /** What is only of a pair in the keys the account's phone may have made up. */
 type Writer = Person & { isPhoneStored?: true; storedHiddenId?: string };
 
+export type Incoming = ReceivedMessage & Writer & { atMs: number };
+
 /**
  * Stores what a person wrote: first whether they want messages at all, then the message, for replies to it and for those who are told of it. The
  * opt-out counts for the whole workspace and is stored by stale owners, too: the person did write it.
  *
  * Safe to repeat. Answers what has changed. Throws `FencedError` for a stale owner.
+ * @param message its sealed words are read before: see `readEdit`.
  */
 export async function recordIncoming(
   store: Store,
   ownership: Ownership,
-  { message, nowMs }: { message: ReceivedMessage & Writer & { atMs: number }; nowMs: number },
+  { message, nowMs }: { message: Incoming & { sealedEdit?: never }; nowMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
   const { storedHiddenId, hiddenId = storedHiddenId, isPhoneStored: _, ...rest } = message;
   const received = hiddenId === undefined || hiddenId === rest.jid ? rest : { ...rest, hiddenId };

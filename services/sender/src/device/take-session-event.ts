@@ -1,11 +1,12 @@
+import { openEdit } from '@gateway/messenger/inbound/open-edit';
 import type { IncomingMessage, LateRefusal, SessionEvent } from '@gateway/messenger/session/session-events';
 import { toError } from '@gateway/runtime/errors';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { keepSurely } from '@gateway/store/inbound/keep-surely';
+import { readEdit } from '@gateway/store/inbound/read-edit';
 import type { DeviceDeps } from '../deps.js';
 import type { DeviceSocket } from './device-socket.js';
 import type { DeviceWork } from './device-work.js';
-import { readEdit } from './read-edit.js';
 import { keepReceipt, recordLateRefusal } from './receipts.js';
 
 export interface EventDeps extends DeviceDeps {
@@ -55,7 +56,7 @@ function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
   const { store, ownership, clock, metrics, work } = deps;
   const record = async () => {
     const nowMs = clock.nowMs();
-    const read = await readEdit(store, ownership.address, { message, nowMs });
+    const read = await readEdit(store, ownership.address, { message, nowMs, openEdit });
     return recordIncoming(store, ownership, { message: read, nowMs });
   };
   const recorded = keepSurely(deps, record).then(({ result: change, isRepeat }) => {

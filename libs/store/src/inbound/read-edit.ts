@@ -1,22 +1,29 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { openEdit } from '@gateway/messenger/inbound/open-edit';
-import type { IncomingMessage } from '@gateway/messenger/session/session-events';
-import type { Store } from '@gateway/store/core/store';
-import { isSameWriter, type ReceivedMessage, readReceivedUnder } from '@gateway/store/inbound/received-messages';
+import type { Store } from '../core/store.js';
+import type { Incoming } from './incoming-messages.js';
+import { isSameWriter, type ReceivedMessage, readReceivedUnder } from './received-messages.js';
 
-type Read = Omit<IncomingMessage, 'sealedEdit'>;
+/** How the words of an edit are opened: `openEdit` of the messenger's package. */
+type OpenEdit<Sealed> = (
+  edit: Sealed,
+  original: { platformId: string; secret: string; writers: readonly string[] },
+) => string | undefined;
 
 /**
  * An edit with its words, where they are sealed and the message that it changes is here: it has the secret. A STOP may be among them. Any
  * other message as it is, and an edit of one that this process has no key for: it would come again at each login.
  */
-export async function readEdit(
+export async function readEdit<Sealed>(
   store: Store,
   address: DeviceAddress,
-  { message: { sealedEdit, ...message }, nowMs }: { message: IncomingMessage; nowMs: number },
-): Promise<Read> {
+  {
+    message: { sealedEdit, ...message },
+    nowMs,
+    openEdit,
+  }: { message: Incoming & { sealedEdit?: Sealed }; nowMs: number; openEdit: OpenEdit<Sealed> },
+): Promise<Incoming> {
   const { content } = message;
-  if (!sealedEdit || content.type !== 'edited') return message;
+  if (!sealedEdit || content?.type !== 'edited') return message;
   const { platformId } = content.to;
   for (const [, original] of await readReceivedUnder(store, address, { platformId, nowMs, readableOnly: true })) {
     const { secret } = original;
@@ -28,7 +35,7 @@ export async function readEdit(
 }
 
 /** All that the network calls them. */
-function writersOf(...messages: (Read | ReceivedMessage)[]): string[] {
+function writersOf(...messages: ReceivedMessage[]): string[] {
   const names = messages.flatMap(({ jid, phone, hiddenId }) => [jid, hiddenId, phone && `${phone}@s.whatsapp.net`]);
   return [...new Set(names)].filter((name) => name !== undefined);
 }
