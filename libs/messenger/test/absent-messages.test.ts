@@ -274,6 +274,29 @@ describe('a message that the network has for the phone alone', () => {
     expect(keys).to.deep.equal([key, key, key]);
   });
 
+  it('is asked for in one new session with the phone, however often that is', async () => {
+    await switchPhone(false);
+    const test = await open({ phoneAnswerMs: 1_000 });
+    const { counters } = sessions.simulator.network;
+    const before = counters.keyBundles;
+    for (const text of ['one', 'two']) {
+      const platformId = await write({ text, phoneOnly: 'fanout' });
+      await eventually(() => heardIn(test).some((message) => message.platformId === platformId));
+    }
+    expect(counters.keyBundles - before).to.equal(1);
+  });
+
+  it('is asked for again also where the network gives no keys of the phone', async () => {
+    const asked = watchRequests();
+    const test = await open({ phoneAnswerMs: 2_000 });
+    sessions.fault('iq', { error: 406 }, { match: { xmlns: 'encrypt' }, count: 1_000 });
+    const t = String(Math.floor(Date.now() / 1000));
+    const attrs = { from: `${friend}@s.whatsapp.net`, type: 'text', id: '3ANOKEYS', t };
+    linked().mailbox.post(node('message', attrs, [node('unavailable')]));
+    expect(await test.next('message')).to.deep.include({ platformId: '3ANOKEYS', ...NOTHING_KNOWN });
+    expect(asked).to.have.length(3);
+  });
+
   it('is believed of the own phone alone', async () => {
     await switchPhone(false);
     const test = await open({ phoneAnswerMs: 2_000 });

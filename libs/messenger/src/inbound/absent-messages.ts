@@ -60,6 +60,7 @@ export class AbsentMessages {
   /** How often what cannot be decrypted has come. */
   readonly #failures = new Map<string, number>();
   #toAsk: { messageKey: proto.IMessageKey; isAgain: boolean }[] = [];
+  #renewal: Promise<unknown> | undefined;
 
   constructor(deps: AbsentMessagesDeps) {
     this.#deps = deps;
@@ -146,13 +147,23 @@ export class AbsentMessages {
       peerDataOperationRequestType: PLACEHOLDER_MESSAGE_RESEND,
       placeholderMessageResendRequest: asked.map(({ messageKey }) => ({ messageKey })),
     };
-    try {
-      // A phone cannot read the question where the last owner ended with steps of the ratchet that were not stored.
-      if (asked.some(({ isAgain }) => isAgain)) await sock.assertSessions([jidNormalizedUser(sock.user?.id)], true);
-      await sock.sendPeerDataOperationMessage(request);
-    } catch {
-      // Without an answer they are handed over as they are.
-    }
+    if (asked.some(({ isAgain }) => isAgain)) await this.#renewSession();
+    // Without an answer they are handed over as they are.
+    await sock.sendPeerDataOperationMessage(request).catch(() => {});
+  }
+
+  /**
+   * A phone cannot read the question where the last owner ended with steps of the ratchet that were not stored. That helps once: each time
+   * takes one of the keys that the phone has left at the network, and one that is off for a night leaves no more. Where the network gives
+   * none now, the question goes out all the same.
+   */
+  async #renewSession(): Promise<void> {
+    const { sock } = this.#deps;
+    const renew = async () => sock.assertSessions([jidNormalizedUser(sock.user?.id)], true);
+    this.#renewal ??= renew().catch(() => {
+      this.#renewal = undefined;
+    });
+    await this.#renewal;
   }
 
   /** Where `handOver` fails, that has ended the session already. */
