@@ -39,7 +39,7 @@ interface Waiting {
   isConfirmed: boolean;
   timer: NodeJS.Timeout | undefined;
   /** It is being written down. */
-  isAnswered: boolean;
+  handedOver: Promise<void> | undefined;
   settled: Deferred<void>;
 }
 
@@ -100,7 +100,7 @@ export class AbsentMessages {
       this.#toAsk.push({ messageKey, isAgain });
       if (this.#toAsk.length === 1) setTimeout(() => void this.#ask(), GATHER_MS).unref();
     };
-    const waiting: Waiting = { ...one, timer: undefined, isAnswered: false, settled: defer<void>() };
+    const waiting: Waiting = { ...one, timer: undefined, handedOver: undefined, settled: defer<void>() };
     this.#waiting.set(key, waiting);
     ask(PAUSES);
   }
@@ -166,15 +166,16 @@ export class AbsentMessages {
     await this.#renewal;
   }
 
-  /** Where `handOver` fails, that has ended the session already. */
+  /** Resolves when it is written down. Where that fails, it has ended the session already. */
   async #settle(key: string, content?: proto.IMessage): Promise<void> {
     const waiting = this.#waiting.get(key);
-    if (!waiting || waiting.isAnswered) return;
-    waiting.isAnswered = true;
+    if (!waiting) return;
     clearTimeout(waiting.timer);
-    await this.#handOver(waiting, content);
-    this.#waiting.delete(key);
-    waiting.settled.resolve();
+    waiting.handedOver ??= this.#handOver(waiting, content).then(() => {
+      this.#waiting.delete(key);
+      waiting.settled.resolve();
+    });
+    await waiting.handedOver;
   }
 
   async #handOver(

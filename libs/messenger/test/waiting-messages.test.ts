@@ -1,0 +1,66 @@
+import { AbsentMessages } from '@gateway/messenger/inbound/absent-messages';
+import { type BaileysSocket, type BinaryNode, proto } from '@gateway/messenger/socket/baileys';
+import { type Deferred, defer } from '@gateway/runtime/deferred';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+
+const WRITER = '447700900131@s.whatsapp.net';
+
+describe('messages that the phone is asked for', () => {
+  let session: AbortController;
+  let asked: proto.IMessageKey[][];
+  let handedOver: { stanza: BinaryNode; text: string | null | undefined }[];
+  let written: Deferred<void>;
+
+  beforeEach(() => {
+    [session, asked, handedOver, written] = [new AbortController(), [], [], defer<void>()];
+  });
+  afterEach(() => session.abort());
+
+  function make(answerMs = 60_000): AbsentMessages {
+    const sock = {
+      user: { id: '447700900130:7@s.whatsapp.net' },
+      assertSessions: async () => true,
+      sendNode: async () => {},
+      sendPeerDataOperationMessage: async ({
+        placeholderMessageResendRequest: keys = [],
+      }: proto.Message.IPeerDataOperationRequestMessage) => void asked.push((keys ?? []).map((key) => key.messageKey!)),
+    };
+    return new AbsentMessages({
+      ...{ sock: sock as unknown as BaileysSocket, signal: session.signal, answerMs },
+      handOver: async (stanza, content) => {
+        handedOver.push({ stanza, text: content?.conversation });
+        await written.promise;
+      },
+    });
+  }
+  const stanzaOf = (id: string, content: BinaryNode[] = []): BinaryNode => {
+    return { tag: 'message', attrs: { id, from: WRITER, type: 'text' }, content };
+  };
+  const about = () => ({ writer: WRITER, atMs: Date.now() });
+  const answerOf = (...ids: string[]): proto.Message.IPeerDataOperationRequestResponseMessage => ({
+    peerDataOperationResult: ids.map((id) => {
+      const message = { conversation: `text of ${id}` };
+      const found = { key: { remoteJid: WRITER, fromMe: false, id }, message };
+      return {
+        placeholderMessageResendResponse: { webMessageInfoBytes: proto.WebMessageInfo.encode(found).finish() },
+      };
+    }),
+  });
+
+  it('are written down before anything that changes them, also where that has begun', async () => {
+    const absent = make();
+    await absent.take(stanzaOf('3AONE'), about());
+    const order: string[] = [];
+    const answered = absent.answered(answerOf('3AONE')).then(() => order.push('written'));
+    const overtaken = absent.overtaken(WRITER, '3AONE').then(() => order.push('changed'));
+    await eventually(() => handedOver.length === 1, { everyMs: 1 });
+    // Time for a change that does not wait.
+    await absent.overtaken(WRITER, '3AOTHER');
+    expect(order).to.deep.equal([]);
+    written.resolve();
+    await Promise.all([answered, overtaken]);
+    expect(order).to.deep.equal(['written', 'changed']);
+    expect(handedOver.map(({ text }) => text)).to.deep.equal(['text of 3AONE']);
+  });
+});
