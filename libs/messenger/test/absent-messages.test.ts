@@ -49,6 +49,18 @@ describe('a message that the network has for the phone alone', () => {
     return seen;
   }
 
+  /** How often clients have asked the phone of a writer to send a message anew. */
+  function countRetries(): () => number {
+    let count = 0;
+    const { writer } = sessions.simulator.office;
+    const receive = writer.receiveReceipt.bind(writer);
+    writer.receiveReceipt = (from, device, ids, type) => {
+      if (type === 'retry') count += 1;
+      return receive(from, device, ids, type);
+    };
+    return () => count;
+  }
+
   for (const addressing of ['pn', 'lid'])
     it(`is asked of the phone, and told as if it had come: with its writer, its time and all that is in it (${addressing})`, async () => {
       const test = await open();
@@ -296,6 +308,18 @@ describe('a message that the network has for the phone alone', () => {
     expect(await test.next('message')).to.deep.include({ platformId: '3ANOKEYS', ...NOTHING_KNOWN });
     expect(asked).to.have.length(3);
   });
+
+  for (const addressing of ['pn', 'lid'])
+    it(`that cannot be decrypted is told where the session ends while the phone is asked, as it does not come again (${addressing})`, async () => {
+      await switchPhone(false);
+      const test = await open();
+      const retries = countRetries();
+      const id = await write({ text: 'sealed for another', phoneOnly: 'unreadable', addressing });
+      await eventually(() => retries() >= 3);
+      await test.session.close();
+      expect(heardIn(test)).to.have.length(1);
+      expect(heardIn(test)[0]).to.deep.include({ platformId: id, phone: friend, ...NOTHING_KNOWN });
+    });
 
   it('is believed of the own phone alone', async () => {
     await switchPhone(false);

@@ -7,7 +7,7 @@ export interface AbsentMessagesDeps {
   sock: BaileysSocket;
   /** Resolves when it is written down. Without `content` the phone does not have it either, or did not answer. */
   handOver(stanza: BinaryNode, content?: proto.IMessage): Promise<void>;
-  /** Aborted when the session ends: what waits then comes again at the next login. */
+  /** Aborted when the session ends: what waits then and is not confirmed comes again at the next login. */
   signal: AbortSignal;
   answerMs?: number | undefined;
 }
@@ -61,6 +61,7 @@ export class AbsentMessages {
   readonly #failures = new Map<string, number>();
   #toAsk: { messageKey: proto.IMessageKey; isAgain: boolean }[] = [];
   #renewal: Promise<unknown> | undefined;
+  readonly #ended = defer<void>();
 
   constructor(deps: AbsentMessagesDeps) {
     this.#deps = deps;
@@ -73,8 +74,8 @@ export class AbsentMessages {
   }
 
   /**
-   * One that cannot be decrypted: its writer's phone is asked first, by the library, which confirms it. So it is lost if the process ends
-   * while this device's phone is asked.
+   * One that cannot be decrypted: its writer's phone is asked first, by the library, which confirms it. So it is lost if the process dies
+   * while this device's phone is asked. Where only the session ends, it is told as something that is not known.
    */
   async failed(stanza: BinaryNode, about: About): Promise<void> {
     const key = keyOf(stanza.attrs);
@@ -91,7 +92,8 @@ export class AbsentMessages {
     const key = keyOf(stanza.attrs);
     if (this.#waiting.has(key)) return;
     const isTooOld = systemClock.nowMs() - atMs > OLDEST_MS;
-    if (isTooOld || this.#waiting.size >= MOST_WAITING) return this.#handOver(one);
+    const isTooLate = one.isConfirmed && this.#deps.signal.aborted;
+    if (isTooOld || isTooLate || this.#waiting.size >= MOST_WAITING) return this.#handOver(one);
     const answerMs = this.#deps.answerMs ?? ANSWER_MS;
     const messageKey = { remoteJid: writer, fromMe: false, id: stanza.attrs.id ?? '' };
     const ask = ([pause, ...pauses]: readonly number[], isAgain = false) => {
@@ -108,6 +110,11 @@ export class AbsentMessages {
   /** Resolves when all that wait now are written down; never if the session ends first. */
   async settled(): Promise<void> {
     await Promise.all([...this.#waiting.values()].map(({ settled }) => settled.promise));
+  }
+
+  /** Resolves once the session has ended, and what the network would not say again is written down as far as that is possible. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
   }
 
   /** Its writer has changed this one, or taken it back. Resolves when it is written down, as something that is not known: later it would undo that. */
@@ -173,7 +180,7 @@ export class AbsentMessages {
     clearTimeout(waiting.timer);
     waiting.handedOver ??= this.#handOver(waiting, content).then(() => {
       this.#waiting.delete(key);
-      waiting.settled.resolve();
+      if (!this.#deps.signal.aborted) waiting.settled.resolve();
     });
     await waiting.handedOver;
   }
@@ -187,8 +194,13 @@ export class AbsentMessages {
   }
 
   #stop(): void {
-    for (const { timer } of this.#waiting.values()) clearTimeout(timer);
-    this.#waiting.clear();
+    const told: Promise<void>[] = [];
+    for (const [key, { timer, isConfirmed }] of this.#waiting) {
+      clearTimeout(timer);
+      if (isConfirmed) told.push(this.#settle(key));
+      else this.#waiting.delete(key);
+    }
+    void Promise.allSettled(told).then(() => this.#ended.resolve());
   }
 }
 

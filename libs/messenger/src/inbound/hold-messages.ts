@@ -49,7 +49,7 @@ const PERSONS: ReadonlyMap<string, string> = new Map([
  * Of what only the phone gets, as a picture that may be seen once, is handed over in its turn that there was something. What is missing
  * for no such reason is asked of the phone (see `AbsentMessages`). Before what takes messages in turn is there.
  */
-export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): Pick<AbsentMessages, 'settled'> {
+export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): Pick<AbsentMessages, 'settled' | 'ended'> {
   const { signalRepository, authState } = sock;
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
   const absent = new AbsentMessages({

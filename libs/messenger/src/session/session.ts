@@ -135,7 +135,7 @@ export class Session implements MessengerSession {
       onCreds: () => this.#onCreds(),
       onOpen: () => this.#onOpen(),
     });
-    this.#over = this.#awaitEnd();
+    this.#over = this.#awaitEnd(absent.ended);
   }
 
   async send(message: OutgoingMessage): Promise<SentMessage> {
@@ -330,12 +330,13 @@ export class Session implements MessengerSession {
   }
 
   /** Resolves when the session is over, after its last event. */
-  async #awaitEnd(): Promise<void> {
+  async #awaitEnd(messagesTold: Promise<void>): Promise<void> {
     const { end, auth, onEvent } = this.#deps;
     await this.#awaitSocketEnd();
     clearTimeout(this.#openTimer);
     this.#acks.endAll();
     let outcome = end.outcome!;
+    await within({ timeoutMs: FINISH_TIMEOUT_MS, what: 'messages' }, messagesTold).catch(() => {});
     try {
       await within({ timeoutMs: FINISH_TIMEOUT_MS, what: 'key writes' }, auth.drain());
       await this.#linkedReport;
