@@ -63,4 +63,24 @@ describe('messages that the phone is asked for', () => {
     expect(order).to.deep.equal(['written', 'changed']);
     expect(handedOver.map(({ text }) => text)).to.deep.equal(['text of 3AONE']);
   });
+
+  it('take no more memory than their names do, however long what could not be decrypted is', async () => {
+    const absent = make(30);
+    written.resolve();
+    const sealed: BinaryNode = { tag: 'enc', attrs: { type: 'msg' }, content: Buffer.alloc(1_000_000) };
+    for (let i = 0; i < 3; i++) await absent.failed(stanzaOf('3ALONG', [sealed]), about());
+    await eventually(() => handedOver.length === 1, { everyMs: 1 });
+    expect(handedOver[0]!.stanza).to.deep.equal({ tag: 'message', attrs: stanzaOf('3ALONG').attrs });
+  });
+
+  it('have ids that can be told: no phone is asked for another', async () => {
+    const absent = make();
+    written.resolve();
+    const id = 'A'.repeat(100_000);
+    for (let i = 0; i < 3; i++) await absent.failed(stanzaOf(id), about());
+    await absent.take(stanzaOf(id), about());
+    await absent.take(stanzaOf('3AOTHER'), about());
+    await eventually(() => asked.length > 0, { everyMs: 1 });
+    expect(asked.flat().map((key) => key.id)).to.deep.equal(['3AOTHER']);
+  });
 });

@@ -2,6 +2,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import { type Deferred, defer } from '@gateway/runtime/deferred';
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, proto } from '../socket/baileys.js';
 import { confirmStanza } from './confirm-unread.js';
+import { isPlatformId } from './read-inbound.js';
 
 export interface AbsentMessagesDeps {
   sock: BaileysSocket;
@@ -34,6 +35,7 @@ interface About {
 }
 
 interface Waiting {
+  /** Without its content. */
   stanza: BinaryNode;
   /** The library has confirmed it already. */
   isConfirmed: boolean;
@@ -79,6 +81,7 @@ export class AbsentMessages {
    */
   async failed(stanza: BinaryNode, about: About): Promise<void> {
     const key = keyOf(stanza.attrs);
+    if (!isPlatformId(stanza.attrs.id)) return;
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.delete(key);
     if (failures >= MOST_FAILURES) return this.#take({ stanza, isConfirmed: true }, about);
@@ -88,21 +91,25 @@ export class AbsentMessages {
   }
 
   async #take(one: Pick<Waiting, 'stanza' | 'isConfirmed'>, { writer, atMs }: About): Promise<void> {
-    const { stanza } = one;
-    const key = keyOf(stanza.attrs);
+    const { tag, attrs } = one.stanza;
+    const { id } = attrs;
+    const key = keyOf(attrs);
     if (this.#waiting.has(key)) return;
     const isTooOld = systemClock.nowMs() - atMs > OLDEST_MS;
     const isTooLate = one.isConfirmed && this.#deps.signal.aborted;
-    if (isTooOld || isTooLate || this.#waiting.size >= MOST_WAITING) return this.#handOver(one);
+    const isFull = this.#waiting.size >= MOST_WAITING;
+    if (!isPlatformId(id) || isTooOld || isTooLate || isFull) return this.#handOver(one);
     const answerMs = this.#deps.answerMs ?? ANSWER_MS;
-    const messageKey = { remoteJid: writer, fromMe: false, id: stanza.attrs.id ?? '' };
+    const messageKey = { remoteJid: writer, fromMe: false, id };
     const ask = ([pause, ...pauses]: readonly number[], isAgain = false) => {
       if (pause === undefined) return void this.#settle(key).catch(() => {});
       waiting.timer = setTimeout(() => ask(pauses, true), pause * answerMs).unref();
       this.#toAsk.push({ messageKey, isAgain });
       if (this.#toAsk.length === 1) setTimeout(() => void this.#ask(), GATHER_MS).unref();
     };
-    const waiting: Waiting = { ...one, timer: undefined, handedOver: undefined, settled: defer<void>() };
+    // What could not be decrypted may be as long as a frame.
+    const stanza = { tag, attrs };
+    const waiting: Waiting = { ...one, stanza, timer: undefined, handedOver: undefined, settled: defer<void>() };
     this.#waiting.set(key, waiting);
     ask(PAUSES);
   }
