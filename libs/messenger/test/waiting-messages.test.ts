@@ -83,4 +83,21 @@ describe('messages that the phone is asked for', () => {
     await eventually(() => asked.length > 0, { everyMs: 1 });
     expect(asked.flat().map((key) => key.id)).to.deep.equal(['3AOTHER']);
   });
+
+  it('are told at the end of the session where the network has let go of them, and lists begin with no session that has ended', async () => {
+    const absent = make();
+    written.resolve();
+    await absent.take(stanzaOf('3AKEPT'), about());
+    for (let i = 0; i < 3; i++) await absent.failed(stanzaOf('3AGONE'), about());
+    await absent.overtaken(WRITER, '3AKEPT');
+    let isSettled = false;
+    void absent.settled().then(() => {
+      isSettled = true;
+    });
+    session.abort();
+    await absent.ended;
+    for (let i = 0; i < 3; i++) await absent.failed(stanzaOf('3ALATER'), about());
+    expect(isSettled).to.equal(false);
+    expect(handedOver.map(({ stanza }) => stanza.attrs.id)).to.deep.equal(['3AKEPT', '3AGONE', '3ALATER']);
+  });
 });
