@@ -25,10 +25,12 @@ export async function readEdit<Sealed>(
   const { content } = message;
   if (!sealedEdit || content?.type !== 'edited') return message;
   const { platformId } = content.to;
+  const { storedHiddenId, ...named } = message;
+  const writer = storedHiddenId === undefined ? named : { hiddenId: storedHiddenId, ...named };
   for (const [, original] of await readReceivedUnder(store, address, { platformId, nowMs, readableOnly: true })) {
     const { secret } = original;
-    if (!secret || !isSameWriter(original, message)) continue;
-    const text = openEdit(sealedEdit, { platformId, secret, writers: writersOf(message, original) });
+    if (!secret || !isSameWriter(original, writer)) continue;
+    const text = openEdit(sealedEdit, { platformId, secret, writers: writersOf(writer, original) });
     if (text !== undefined) return { ...message, text, content: { type: 'edited', to: content.to } };
   }
   return message;
