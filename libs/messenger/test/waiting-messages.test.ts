@@ -1,5 +1,6 @@
 import { AbsentMessages } from '@gateway/messenger/inbound/absent-messages';
 import { type BaileysSocket, type BinaryNode, proto } from '@gateway/messenger/socket/baileys';
+import { systemClock } from '@gateway/runtime/clock';
 import { type Deferred, defer } from '@gateway/runtime/deferred';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -11,16 +12,17 @@ describe('messages that the phone is asked for', () => {
   let asked: proto.IMessageKey[][];
   let handedOver: { stanza: BinaryNode; text: string | null | undefined }[];
   let written: Deferred<void>;
+  let renewed: number;
 
   beforeEach(() => {
-    [session, asked, handedOver, written] = [new AbortController(), [], [], defer<void>()];
+    [session, asked, handedOver, written, renewed] = [new AbortController(), [], [], defer<void>(), 0];
   });
   afterEach(() => session.abort());
 
   function make(answerMs = 60_000): AbsentMessages {
     const sock = {
       user: { id: '447700900130:7@s.whatsapp.net' },
-      assertSessions: async () => true,
+      assertSessions: async () => void renewed++,
       sendNode: async () => {},
       sendPeerDataOperationMessage: async ({
         placeholderMessageResendRequest: keys = [],
@@ -99,5 +101,27 @@ describe('messages that the phone is asked for', () => {
     for (let i = 0; i < 3; i++) await absent.failed(stanzaOf('3ALATER'), about());
     expect(isSettled).to.equal(false);
     expect(handedOver.map(({ stanza }) => stanza.attrs.id)).to.deep.equal(['3AKEPT', '3AGONE', '3ALATER']);
+  });
+
+  it('are asked for in another new session an hour later', async () => {
+    const absent = make(900);
+    written.resolve();
+    const { monotonicMs } = systemClock;
+    let passedMs = 0;
+    systemClock.monotonicMs = () => monotonicMs() + passedMs;
+    try {
+      for (const [id, afterMs, sessions] of [
+        ['3AONE', 0, 1],
+        ['3ATWO', 30 * 60_000, 1],
+        ['3ATHREE', 61 * 60_000, 2],
+      ] as const) {
+        passedMs = afterMs;
+        await absent.take(stanzaOf(id), about());
+        await eventually(() => handedOver.some(({ stanza }) => stanza.attrs.id === id), { everyMs: 5 });
+        expect(renewed, id).to.equal(sessions);
+      }
+    } finally {
+      systemClock.monotonicMs = monotonicMs;
+    }
   });
 });

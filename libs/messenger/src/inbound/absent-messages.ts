@@ -22,6 +22,8 @@ const MOST_WAITING = 4_096;
 const ANSWER_MS = 60_000;
 /** It is asked at once, and after each of these parts of that time but the last: the question may get lost, or the phone not have the message yet. */
 const PAUSES = [1 / 6, 1 / 3, 1 / 2] as const;
+/** A session with the phone that is as new is not made anew. */
+const RENEW_AGAIN_MS = 60 * 60_000;
 /** Its writer's phone has sent it anew as often, and it still cannot be decrypted. */
 const MOST_FAILURES = 3;
 const MOST_FAILED = 200;
@@ -62,7 +64,7 @@ export class AbsentMessages {
   /** How often what cannot be decrypted has come. */
   readonly #failures = new Map<string, number>();
   #toAsk: { messageKey: proto.IMessageKey; isAgain: boolean }[] = [];
-  #renewal: Promise<unknown> | undefined;
+  #renewal: { sinceMs: number; done: Promise<unknown> } | undefined;
   readonly #ended = defer<void>();
 
   constructor(deps: AbsentMessagesDeps) {
@@ -167,17 +169,21 @@ export class AbsentMessages {
   }
 
   /**
-   * A phone cannot read the question where the last owner ended with steps of the ratchet that were not stored. That helps once: each time
-   * takes one of the keys that the phone has left at the network, and one that is off for a night leaves no more. Where the network gives
+   * A phone cannot read the question where the last owner ended with steps of the ratchet that were not stored. One new session helps, and
+   * each takes one of the keys that the phone has left at the network: one that is off for a night leaves no more. Where the network gives
    * none now, the question goes out all the same.
    */
   async #renewSession(): Promise<void> {
     const { sock } = this.#deps;
-    const renew = async () => sock.assertSessions([jidNormalizedUser(sock.user?.id)], true);
-    this.#renewal ??= renew().catch(() => {
-      this.#renewal = undefined;
-    });
-    await this.#renewal;
+    const nowMs = systemClock.monotonicMs();
+    if (!this.#renewal || nowMs - this.#renewal.sinceMs > RENEW_AGAIN_MS) {
+      const renew = async () => sock.assertSessions([jidNormalizedUser(sock.user?.id)], true);
+      const forget = () => {
+        this.#renewal = undefined;
+      };
+      this.#renewal = { sinceMs: nowMs, done: renew().catch(forget) };
+    }
+    await this.#renewal.done;
   }
 
   /** Resolves when it is written down. Where that fails, it has ended the session already. */
