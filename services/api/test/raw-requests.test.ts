@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync } from 'node:zlib';
 import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
@@ -11,10 +12,11 @@ import { useTestApi } from './support/use-test-api.js';
 const TEXT = JSON.stringify({ to: '447700900001', text: 'hello' });
 const JSON_TYPE = 'Content-Type: application/json';
 const CHUNKED = 'Transfer-Encoding: chunked';
+const TIMEOUT_MS = 2_000;
 const inChunks = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
 
 describe('requests that no client library would write', () => {
-  const { api } = useTestApi({ once: true, linked: true, requestTimeoutMs: 2_000 });
+  const { api } = useTestApi({ once: true, linked: true, requestTimeoutMs: TIMEOUT_MS });
   let token: string;
   beforeEach(async () => {
     token = (await api.newToken()).value;
@@ -218,6 +220,36 @@ describe('requests that no client library would write', () => {
     const three = head('GET', `${BASE}/status`) + head('GET', '/nothing') + post([JSON_TYPE]).join('');
     const answers = await exchange(api.port, [three, head('GET', `${BASE}/messages/x`)], { answers: 4 });
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 404, 202, 404]);
+  });
+
+  it('are answered where they have come by the time at which a process looks that had no time before', async () => {
+    const socket = connect(api.port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    const [first, second] = [post([JSON_TYPE]).join(''), head('GET', `${BASE}/status`)];
+    await once(socket, 'connect');
+    // By then it is accepted.
+    expect((await api.call('GET', '/status')).status).to.equal(200);
+    socket.write(first);
+    const until = performance.now() + TIMEOUT_MS + 500;
+    while (performance.now() < until);
+    await eventually(() => received.includes('HTTP/1.1 '));
+    expect(received).to.match(/^HTTP\/1\.1 202 /);
+    socket.write(second);
+    await eventually(() => /HTTP\/1\.1 200 /.test(received));
+    socket.destroy();
+  });
+
+  it('never begin on a connection that closes after a while, without a word', async () => {
+    const socket = connect(api.port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    await eventually(() => socket.closed);
+    expect(received).to.equal('');
   });
 
   it('keep their id and limits to the end, also when they end too late', async () => {

@@ -92,7 +92,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   // At once: what its caller sends meanwhile would fill memory.
   server.on('connect', (req) => answerTunnel(answer, req, connections));
   server.on('clientError', (error, socket) => {
-    if (!connections.isDeaf(socket)) answerBroken(error, socket, connections.latestOn(socket), limitsOf);
+    if (connections.isDeaf(socket)) return;
+    if (isTooLate(error) && (socket as Socket).bytesRead === 0) endSilent(socket as Socket);
+    else answerBroken(error, socket, connections.latestOn(socket), limitsOf);
   });
   await listen(server, { port, host, backlog });
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, connections) };
@@ -181,6 +183,18 @@ function answerTunnel(answer: RequestListener, req: IncomingMessage, connections
   res.assignSocket(socket);
   res.once('finish', end);
   answer(req, res as Parameters<RequestListener>[1]);
+}
+
+const isTooLate = ({ code }: NodeJS.ErrnoException) => code === 'ERR_HTTP_REQUEST_TIMEOUT';
+
+/**
+ * Nothing has come on it: its client may have opened it in advance, and would take an answer for that to the request which it is about to
+ * write. What came while this process had no time to look is heard in this turn of the event loop, and is answered as ever.
+ */
+function endSilent(socket: Socket): void {
+  setImmediate(() => {
+    if (socket.bytesRead === 0) socket.destroy();
+  });
 }
 
 const CODES: Record<string, ApiErrorCode> = {

@@ -42,12 +42,22 @@ export async function startClusterRedis(options: Options): Promise<RedisOfRun> {
   const cluster = await startRedisCluster({ ...options, settings: DURABLE, canBeCut: true, nodeTimeoutMs });
   const all = cluster.shards.flatMap(({ master, replicas }) => [master, ...replicas]);
   const blows = {
-    failover: ({ replicas }: Group) =>
-      surely(async () => void (await askServer(replicas[0]!.url, 'CLUSTER', 'FAILOVER'))),
+    failover: failOverInTurn(),
     partition: partition(({ master }) => cluster.cutOff(master)),
     move: ({ master }: Group, ms: number, [other]: readonly Group[]) => moveSlot(cluster, master, other!.master, ms),
   };
   return hurtable({ ...cluster, all, masters: cluster.shards.length, blows, ...shared(options) }, options);
+}
+
+/** With the master's consent, with that of the other masters, or with that of none. */
+const WAYS = [[], ['FORCE'], ['TAKEOVER']];
+
+function failOverInTurn() {
+  let turn = 0;
+  return async ({ replicas }: Group) => {
+    const way = WAYS[turn++ % WAYS.length]!;
+    await surely(() => askServer(replicas[0]!.url, 'CLUSTER', 'FAILOVER', ...way));
+  };
 }
 
 /** That of any key, half of whose keys are at the next master for a while. */
