@@ -11,8 +11,11 @@ export function shardOf(address: DeviceAddress): number {
   return deviceDigest(address)[4]! % SHARDS;
 }
 
-/** Which shards: 16 hex digits, the last of them for shards 0 to 3. */
+/** Which shards: 16 hex digits, the last of them for shards 0 to 3; one more before them if `NO_DEVICE` is in it. */
 export type ShardSet = string;
+
+/** Of what is of no device, but of the workspace itself: it counts as one more shard. */
+export const NO_DEVICE = SHARDS;
 
 /** Devices of these shards only; or all that is not of these. */
 export type ShardFilter = { only: ShardSet } | { without: ShardSet };
@@ -27,12 +30,12 @@ export function toShardSet(shards: Iterable<number>): ShardSet {
 }
 
 export function hasShard(set: ShardSet, shard: number): boolean {
-  return ((Number.parseInt(set[DIGITS - 1 - (shard >> 2)]!, 16) >> (shard & 3)) & 1) === 1;
+  return ((Number.parseInt(set.at(-1 - (shard >> 2)) ?? '0', 16) >> (shard & 3)) & 1) === 1;
 }
 
 /** In the order of the shards. */
 export function shardsIn(set: ShardSet): number[] {
-  return Array.from({ length: SHARDS }, (_, shard) => shard).filter((shard) => hasShard(set, shard));
+  return Array.from({ length: NO_DEVICE + 1 }, (_, shard) => shard).filter((shard) => hasShard(set, shard));
 }
 
 /** What is in one of two. */

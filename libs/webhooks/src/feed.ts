@@ -85,7 +85,7 @@ export interface Feed<T extends Told = Told> {
     lane: TellLane,
     range: { after: string; to: string; asked?: readonly AskedUpTo[] | undefined },
   ): Promise<T[]>;
-  /** Of whose devices that is. */
+  /** Of which shards that is. */
   findShards(webhook: ToldWebhook, lane: TellLane, range: { after: string; to: string }): Promise<ShardSet>;
   /**
    * What was put aside; if other types are asked for since, a change may be told alone now that was to be told with others, and the other

@@ -3,8 +3,8 @@ import type { LogPlace } from '@gateway/contracts/events/cursor';
 import type { EventPart, RecipientChange } from '@gateway/contracts/events/entry';
 import { escapeId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, DEFAULT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
-import { type DeviceAddress, type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
-import { hasShard, type ShardFilter, shardOf } from '@gateway/contracts/shards';
+import { type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
+import { hasShard, NO_DEVICE, type ShardFilter, shardOf } from '@gateway/contracts/shards';
 import { DISABLED_AFTER_MS } from '@gateway/contracts/webhooks/breaker';
 import type { Store } from '../core/store.js';
 import { describeReceived } from './describe-received.js';
@@ -89,18 +89,20 @@ export function entryReader(
   };
 }
 
-function isWanted(workspace: Workspace, entry: LoggedEntry, { devices, shards }: EventFilter): boolean {
+/** Whether it may tell something of it. */
+export function isWanted(workspace: Workspace, entry: LoggedEntry, { devices, shards }: EventFilter): boolean {
   const { device, parts } = entry;
-  if (shards && !isOfShards(shards, device === undefined ? undefined : { workspace, device })) return false;
+  if (shards && !isOfShards(shards, shardOfEntry(workspace, entry))) return false;
   if (parts.some(({ kind }) => kind === 'gap')) return true;
   return devices === undefined || (device !== undefined && devices.includes(device));
 }
 
-/** What is of no device belongs to none of them. */
-export function isOfShards(shards: ShardFilter, address: DeviceAddress | undefined): boolean {
-  if (!address) return 'without' in shards;
-  return 'only' in shards ? hasShard(shards.only, shardOf(address)) : !hasShard(shards.without, shardOf(address));
+export function shardOfEntry(workspace: Workspace, { device }: LoggedEntry): number {
+  return device === undefined ? NO_DEVICE : shardOf({ workspace, device });
 }
+
+const isOfShards = (shards: ShardFilter, shard: number): boolean =>
+  'only' in shards ? hasShard(shards.only, shard) : !hasShard(shards.without, shard);
 
 interface Rendering {
   store: Store;
