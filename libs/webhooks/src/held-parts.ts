@@ -73,19 +73,20 @@ function holdFrom(state: LaneState, away: ShardSet, cursor = state.cursor): Lane
 }
 
 /**
- * What is claimed comes again as it was, so all of it waits, and what comes of any of its shards: the lane goes on behind it with others.
- * If only what comes behind it is away, that is passed. `undefined`: it was posted to find out what becomes of the claim, which waits.
+ * What is claimed comes again as it was, so all of it waits, and what comes of any of its shards: the lane goes on behind it with others. So
+ * does what was posted to find out what becomes of it. If only what comes behind is away, that is passed.
  */
 async function holdClaim(work: LaneWork, away: ShardSet): Promise<LaneState | undefined> {
   const { deps, webhook, taken, lane } = work;
   const state = taken.lanes[lane];
   const { claim, cursor, asked, held = [], ...rest } = state;
-  const { probe, tried: _, ...kept } = claim!;
-  const shards = await deps.feed.findShards(webhook, lane, { after: cursor, to: kept.to });
-  const isOfClaim = withoutShards(shards, away) !== shards;
-  if (!isOfClaim) return probe && 'to' in probe ? undefined : holdFrom(state, away, kept.to);
+  const { tried: _, ...kept } = claim!;
+  const { probe } = kept;
+  const to = probe && 'to' in probe ? probe.to : kept.to;
+  const shards = await deps.feed.findShards(webhook, lane, { after: cursor, to });
+  if (withoutShards(shards, away) === shards) return holdFrom(state, away, to);
   const part = { shards, cursor, ...(asked && { asked }), claim: kept };
-  return { ...rest, cursor: kept.to, held: [...held, part] };
+  return { ...rest, cursor: to, held: [...held, part] };
 }
 
 const heldBy = ({ held = [] }: LaneState): ShardSet =>

@@ -1,22 +1,26 @@
-import type { GatewayEvent } from '@gateway/contracts/events/events';
+import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
 import { useAwayDevices } from '../../store/test/support/use-away-devices.js';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
 const PEOPLE = Array.from({ length: 20 }, (_, i) => `49151123${40_000 + i}`);
+const LISTS = { types: ['messages.updated'] };
 const SENT = { types: ['message.sent', 'optout.added'] };
 
+const rowsIn = ({ data }: GatewayEvent) => (data.changes ?? [data]) as ChangeData[];
 const said = ({ device, type, data: { index = '' } }: GatewayEvent) =>
   `${device} ${type.split('.')[1]} ${index}`.trim();
 
 describe('what a webhook has failed to take, while a node of Redis is away', () => {
-  const { space, stage, create, useDevice } = useLoggedEndpoint();
+  const { space, stage, create, accept, record, useDevice, relay, rows } = useLoggedEndpoint();
   const away = useAwayDevices(space);
   const told = () => stage.events.map(said);
   let b: Awaited<ReturnType<typeof useDevice>>;
+  let c: typeof b;
   beforeEach(async () => {
     b = await useDevice('b');
+    c = await useDevice('c');
   });
 
   /** Of the endpoint, and as if time had passed. */
@@ -25,6 +29,19 @@ describe('what a webhook has failed to take, while a node of Redis is away', () 
       stage.aheadMs += 61_000;
       await run();
     }
+  }
+
+  /** A process that ends before it has written down what came of a request. */
+  async function die(run: () => Promise<string>) {
+    const step = space.store.run;
+    space.store.run = async (name, ...rest) => {
+      if (name === 'settle-delivery') throw new Error('died');
+      return step(name, ...rest);
+    };
+    await run().catch((thrown: Error) => {
+      if (thrown.message !== 'died') throw thrown;
+    });
+    space.store.run = step;
   }
 
   it('is told later with what is of no device, where that came with it', async () => {
@@ -46,5 +63,47 @@ describe('what a webhook has failed to take, while a node of Redis is away', () 
     expect(told().sort()).to.deep.equal(['b sent 0', 'null added', 'null added']);
     const people = stage.events.filter(({ device }) => device === null).map(({ data }) => JSON.stringify(data));
     expect(people.map((each) => /44770090000\d/.exec(each)![0])).to.deep.equal(['447700900001', '447700900002']);
+  });
+
+  it('holds up no others where what was tried in its place is away', async () => {
+    const run = await create(SENT);
+    const [ofA, ofB, ofC] = [await accept(PEOPLE), await b.accept(PEOPLE), await c.accept(PEOPLE)];
+    stage.refuses = ({ device }) => device === 'a';
+    await record(ofA, 'acked', 0, 1);
+    await tell(run, 3);
+    await b.record(ofB, 'acked', 0, 1);
+    await die(run);
+    expect(stage.posted.map(said)).to.deep.equal(['a sent 0', 'a sent 0', 'a sent 0', 'b sent 0']);
+    stage.events.splice(0);
+    away.add('b');
+    await c.record(ofC, 'acked', 0, 2);
+    await tell(run, 2);
+    expect(told()).to.deep.equal(['c sent 0', 'c sent 1']);
+    away.clear();
+    await tell(run, 3);
+    stage.refuses = () => false;
+    stage.aheadMs += 24 * 3_600_000;
+    await run();
+    expect(told().slice(2)).to.deep.equal(['b sent 0', 'a sent 0']);
+  });
+
+  it('leaves what was tried in its place as it was', async () => {
+    const run = await create(LISTS);
+    const [ofA, ofB] = [await accept(PEOPLE), await b.accept(PEOPLE)];
+    stage.refuses = (event) => rowsIn(event).some(({ device }) => device === 'a');
+    await record(ofA, 'acked', 0, 1);
+    await tell(run, 3);
+    await b.record(ofB, 'acked', 0, 5);
+    stage.aheadMs += 61_000;
+    await die(run);
+    expect(rows().map((each) => each.length)).to.deep.equal([5]);
+    away.add('a');
+    await b.record(ofB, 'acked', 5, 10);
+    await tell(run, 2);
+    away.clear();
+    await relay();
+    await tell(run, 3);
+    expect(stage.events[1]).to.deep.equal(stage.events[0]);
+    expect(rows().map((each) => each.length)).to.deep.equal([5, 5, 5]);
   });
 });
