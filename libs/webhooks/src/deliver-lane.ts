@@ -2,13 +2,13 @@ import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/delivering/lanes';
+import { failuresOf, isStuck } from './failing-claims.js';
 import type { Told } from './feed.js';
-import { endCatchUp, passingAway } from './held-parts.js';
+import { behindOthers, endCatchUp, passingAway } from './held-parts.js';
 import {
   endsBefore,
   endsOtherwise,
   findNext,
-  inLane,
   isTogether,
   type LaneWork,
   leaveOut,
@@ -31,10 +31,8 @@ import { grown, halved } from './request-size.js';
 import {
   countedAnew,
   EARLY_SPENT,
-  failuresOf,
   goOn,
   goOnWithin,
-  isStuck,
   mayDoubt,
   type Next,
   passRefused,
@@ -59,8 +57,7 @@ const BUSY = [429, 503];
 /** A lane posts what comes next in the log, until it is taken; what fails often is put aside. */
 export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutcome> {
   if (lane === 'replay' && !given.taken.replay) return 'quiet';
-  const work = inLane(given, lane);
-  return passingAway(work, () => deliverIn(work));
+  return passingAway(given, lane, deliverIn);
 }
 
 async function deliverIn(work: LaneWork): Promise<LaneOutcome> {
@@ -177,7 +174,7 @@ async function nextOf(work: LaneWork, claim: LaneClaim, part: AnsweredPart): Pro
     return withSize(next, isTogether(told) ? told.length : 0);
   }
   const state = { ...work.taken.lanes[work.lane], claim: afterFailure(work, claim, answered) };
-  return { state, changes: parkRest(work, takenTold, left) };
+  return { state: behindOthers(work, state), changes: parkRest(work, takenTold, left) };
 }
 
 /** Some of a doubted claim was refused, and some was taken: not by an endpoint that has too much to do. */

@@ -7,9 +7,10 @@ import { LANES, type Lane, type TellLane } from '@gateway/store/webhooks/deliver
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
 import { deliverLane } from './deliver-lane.js';
+import { claimsIn, hasFailed, hasFailedOften, isFailing } from './failing-claims.js';
 import { isBehind, laterIfAway } from './held-parts.js';
 import { deliverParked } from './parked/deliver-parked.js';
-import { hasFailed, hasFailedOften, mayPostOffClock, mayProbeEarly, probeEarly } from './stuck-claims.js';
+import { mayPostOffClock, mayProbeEarly, probeEarly } from './stuck-claims.js';
 import { type DeliverDeps, keeperOf, type LaneOutcome, type Work } from './work.js';
 
 /** `more`: again at once. `waiting`: until its time has come. `quiet`: until something happens. */
@@ -48,7 +49,9 @@ async function deliverNext(work: Work, passing: readonly TellLane[] | undefined)
   const { deps, webhook, taken } = work;
   if (passing) {
     const isStrict = webhook.settings.order === 'strict';
-    const early = (isStrict ? [] : passing).map((lane) => () => deliverLane({ ...work, isEarly: true }, lane));
+    const early = (isStrict ? [] : passing).map(
+      (lane) => () => deliverLane({ ...work, isEarly: true, skipsRefused: true }, lane),
+    );
     return firstOf([...early, ...TELL_LANES.map((lane) => () => probeEarly(work, lane))], 'waiting');
   }
   const failed = failedLane(work);
@@ -56,8 +59,7 @@ async function deliverNext(work: Work, passing: readonly TellLane[] | undefined)
   const parked = () => laterIfAway(() => deliverParked(work));
   // A failing endpoint gets one request, whatever waits for it.
   if (taken.breaker.failures) {
-    const lanes = lanesInTurn(work, taken.breaker.failures).map((lane) => () => deliverLane(work, lane));
-    return firstOf([...lanes, parked], 'quiet');
+    return firstOf([...lanesInTurn(work, taken.breaker.failures), parked], 'quiet');
   }
   const { hasParked } = taken;
   const again = Promise.all([deliverLane(work, 'replay'), parked()]);
@@ -114,8 +116,8 @@ const freshLanes = ({ lanes }: TakenWebhook): TellLane[] => TELL_LANES.filter((l
  */
 function lanesToPass(taken: TakenWebhook, nowMs: number): readonly TellLane[] {
   const { lanes } = taken;
-  const isStuck = TELL_LANES.some(
-    (lane) => hasFailedOften(lanes[lane]) && isOver(lanes[lane].claim?.notBeforeMs, nowMs),
+  const isStuck = TELL_LANES.flatMap((lane) => claimsIn(lanes[lane])).some(
+    (claim) => isFailing(claim) && isOver(claim.notBeforeMs, nowMs),
   );
   const begun = LANES.filter((lane) => hasFailed(lanes[lane]) && !hasFailedOften(lanes[lane]));
   const due = (isStuck ? begun : begun.slice(1)).filter((lane) => isOver(lanes[lane].claim?.notBeforeMs, nowMs));
@@ -124,17 +126,20 @@ function lanesToPass(taken: TakenWebhook, nowMs: number): readonly TellLane[] {
 
 /**
  * It may be that only what one lane begins with fails: that is tried until it has failed often enough to be put aside. Then others are, first
- * those that have not failed, unless nothing may pass it; and those that failed often have their turns.
+ * those that have not failed, unless nothing may pass it; and those that failed often have their turns. One may be of both, as it has passed
+ * what failed.
  */
-function lanesInTurn(work: Work, failures: number): readonly TellLane[] {
+function lanesInTurn(work: Work, failures: number): (() => Promise<LaneOutcome>)[] {
   const { lanes } = work.taken;
-  if (work.webhook.settings.order === 'strict') return TELL_LANES;
+  const toRun = (some: readonly TellLane[], how: Pick<Work, 'skipsRefused'> = {}) =>
+    some.map((lane) => () => deliverLane({ ...work, ...how }, lane));
+  if (work.webhook.settings.order === 'strict') return toRun(TELL_LANES);
   const stuck = TELL_LANES.filter((lane) => hasFailedOften(lanes[lane]));
   const begun = TELL_LANES.filter((lane) => hasFailed(lanes[lane]) && !stuck.includes(lane));
-  const fresh = freshLanes(work.taken);
-  if (stuck.length === 0) return [...begun, ...fresh];
+  const fresh = toRun(freshLanes(work.taken), { skipsRefused: true });
+  if (stuck.length === 0) return [...toRun(begun), ...fresh];
   const first = failures % stuck.length;
-  return [...fresh, ...begun, ...stuck.slice(first), ...stuck.slice(0, first)];
+  return [...fresh, ...toRun([...begun, ...stuck.slice(first), ...stuck.slice(0, first)])];
 }
 
 /**

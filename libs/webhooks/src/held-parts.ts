@@ -1,17 +1,30 @@
 import { NO_SHARDS, type ShardSet, withoutShards, withShards } from '@gateway/contracts/shards';
+import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
 import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
-import type { LaneState } from '@gateway/store/webhooks/delivering/lanes';
-import type { LaneWork } from './lane-work.js';
-import type { LaneOutcome } from './work.js';
+import type { HeldPart, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
+import { isStuck } from './failing-claims.js';
+import { inLane, type LaneWork } from './lane-work.js';
+import { wasOtherTaken } from './replay-failures.js';
+import type { LaneOutcome, Work } from './work.js';
 
 /**
  * While a node of a Redis Cluster is away, a lane passes what lies there, and all else that comes of the same shards, so that the order of
  * each device stays. Once the node is back, what was passed is told first. In strict order nothing is passed, and of replays neither.
+ * Where that is refused often, the lane goes on beside it: what else it has to tell is tried in its place.
  */
-export async function passingAway(work: LaneWork, run: () => Promise<LaneOutcome>): Promise<LaneOutcome> {
+export async function passingAway(
+  given: Work,
+  lane: TellLane,
+  run: (work: LaneWork) => Promise<LaneOutcome>,
+): Promise<LaneOutcome> {
+  const work = inLane(given, lane);
   try {
-    return (await catchUp(work)) ?? (await run());
+    const outcome = (await catchUp(work, (part) => !isRefused(work, part))) ?? (await run(work));
+    if (work.skipsRefused || (outcome !== 'quiet' && outcome !== 'later')) return outcome;
+    const nowMs = work.deps.clock.nowMs();
+    const turned = await catchUp(work, ({ claim }) => isOver(claim?.notBeforeMs, nowMs));
+    return turned === 'more' ? passingAway(given, lane, run) : (turned ?? outcome);
   } catch (thrown) {
     if (!(thrown instanceof ShardsAwayError)) throw thrown;
     return pass(work, thrown.shards);
@@ -29,11 +42,19 @@ export async function laterIfAway(run: () => Promise<LaneOutcome>): Promise<Lane
 /** Something of it is to be told once a node is back: that rings no bell. */
 export const isBehind = ({ held, catchesUp }: LaneState): boolean => (held ?? catchesUp) !== undefined;
 
-async function catchUp(work: LaneWork): Promise<LaneOutcome | undefined> {
+const isRefused = (work: LaneWork, { claim }: Pick<LaneState, 'claim'>): boolean =>
+  claim !== undefined && isStuck(work, claim) && !wasOtherTaken(work);
+
+/** @param mayTell which part. A claim that was refused often, and has nothing else to be tried in its place, makes way for it. */
+async function catchUp(work: LaneWork, mayTell: (part: HeldPart) => boolean): Promise<LaneOutcome | undefined> {
   const { held, claim, catchesUp, cursor, asked, ...rest } = work.taken.lanes[work.lane];
-  if (!held || claim || catchesUp) return undefined;
-  const back = held.find(({ shards }) => !work.deps.store.awayShards.areAway(shards));
+  if (!held || catchesUp) return undefined;
+  const back = held.find((part) => !work.deps.store.awayShards.areAway(part.shards) && mayTell(part));
   if (!back) return undefined;
+  if (claim) {
+    const makesWay = isRefused(work, { claim }) && !claim.probe && !isRefused(work, back);
+    return makesWay ? write(work, holdAll(work, await findClaimed(work))) : undefined;
+  }
   const { shards, ...begins } = back;
   const others = held.filter((each) => each !== back);
   return write(work, {
@@ -41,6 +62,10 @@ async function catchUp(work: LaneWork): Promise<LaneOutcome | undefined> {
     ...(others.length > 0 && { held: others }),
   });
 }
+
+/** What a lane has passed, and was refused often, is put back: what else there is has its turn. */
+export const behindOthers = (work: LaneWork, state: LaneState): LaneState =>
+  state.catchesUp && state.claim && isStuck(work, state.claim) ? putBack(state) : state;
 
 /** All that was passed is told. */
 export function endCatchUp(work: LaneWork, { catchesUp, asked: _, ...state }: LaneState): Promise<'more' | 'taken'> {
@@ -77,14 +102,26 @@ function holdFrom(state: LaneState, away: ShardSet, cursor = state.cursor): Lane
  * does what was posted to find out what becomes of it. If only what comes behind is away, that is passed.
  */
 async function holdClaim(work: LaneWork, away: ShardSet): Promise<LaneState | undefined> {
-  const { deps, webhook, taken, lane } = work;
-  const state = taken.lanes[lane];
-  const { claim, cursor, asked, held = [], ...rest } = state;
+  const found = await findClaimed(work);
+  const isOfClaim = withoutShards(found.shards, away) !== found.shards;
+  return isOfClaim ? holdAll(work, found) : holdFrom(work.taken.lanes[work.lane], away, found.to);
+}
+
+interface Claimed {
+  to: string;
+  shards: ShardSet;
+}
+
+async function findClaimed({ deps, webhook, taken, lane }: LaneWork): Promise<Claimed> {
+  const { claim, cursor } = taken.lanes[lane];
+  const { probe, to: end } = claim!;
+  const to = probe && 'to' in probe ? probe.to : end;
+  return { to, shards: await deps.feed.findShards(webhook, lane, { after: cursor, to }) };
+}
+
+function holdAll({ taken, lane }: LaneWork, { to, shards }: Claimed): LaneState {
+  const { claim, cursor, asked, held = [], ...rest } = taken.lanes[lane];
   const { tried: _, ...kept } = claim!;
-  const { probe } = kept;
-  const to = probe && 'to' in probe ? probe.to : kept.to;
-  const shards = await deps.feed.findShards(webhook, lane, { after: cursor, to });
-  if (withoutShards(shards, away) === shards) return holdFrom(state, away, to);
   const part = { shards, cursor, ...(asked && { asked }), claim: kept };
   return { ...rest, cursor: to, held: [...held, part] };
 }

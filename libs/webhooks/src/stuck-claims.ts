@@ -4,14 +4,14 @@ import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks
 import { claimDelivery, settleDelivery, type TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
+import { failuresOf, isFailing, isStuck, offClockOf } from './failing-claims.js';
 import type { Told } from './feed.js';
 import { EARLY_PROBES, findProbe, isSilent } from './find-probe.js';
-import { passingAway } from './held-parts.js';
+import { behindOthers, passingAway } from './held-parts.js';
 import {
   asideKeyOf,
   endsBefore,
   endsOtherwise,
-  inLane,
   isTogether,
   type LaneWork,
   leaveOut,
@@ -48,19 +48,6 @@ const MOST_OFF_CLOCK = 7;
 /** After something was put aside. */
 const DOUBT_MS = 10 * 60_000;
 
-export const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
-
-export const hasFailed = ({ claim }: LaneState): boolean => claim !== undefined && failuresOf(claim) > 0;
-
-const isFailing = (claim: LaneClaim): boolean =>
-  claim.refusals >= manyFor(claim) || (claim.silences ?? 0) >= manyFor(claim);
-
-/** What comes behind it is tried in its place. */
-export const hasFailedOften = ({ claim }: LaneState): boolean => claim !== undefined && isFailing(claim);
-
-export const isStuck = ({ webhook }: Work, claim: LaneClaim): boolean =>
-  isFailing(claim) && webhook.settings.order !== 'strict';
-
 /** The first probes wait for no clock but one that the endpoint asked for: they are not about it. */
 export const mayProbeEarly = ({ claim }: LaneState, nowMs: number): boolean =>
   claim !== undefined &&
@@ -68,9 +55,6 @@ export const mayProbeEarly = ({ claim }: LaneState, nowMs: number): boolean =>
   (claim.early ?? 0) < EARLY_PROBES &&
   !claim.probe &&
   isOver(claim.notBeforeMs, nowMs);
-
-const offClockOf = ({ lanes }: TakenWebhook): number =>
-  Object.values(lanes).reduce((total, { claim }) => total + (claim?.offClock ?? 0), 0);
 
 export const mayPostOffClock = (taken: TakenWebhook): boolean => offClockOf(taken) < MOST_OFF_CLOCK;
 
@@ -81,8 +65,7 @@ export function countedAnew(claim: LaneClaim): LaneClaim {
 }
 
 export async function probeEarly(given: Work, lane: TellLane): Promise<LaneOutcome> {
-  const work = inLane(given, lane);
-  return passingAway(work, () => probeIfStuck(work));
+  return passingAway({ ...given, skipsRefused: true }, lane, probeIfStuck);
 }
 
 async function probeIfStuck(work: LaneWork): Promise<LaneOutcome> {
@@ -176,11 +159,14 @@ async function settleProbe(
     : answered.takenTold.length > 0
       ? await proven(work, trial, withLeft(split, answered))
       : {
-          state: paused(
-            !isRefused && isTogether(split.told)
-              ? open(work, trial)
-              : smaller(unproven(work, trial), trial, split, attempt),
-            pausing(answered, pauseAfterProbe(work, { failures: failuresOf(claim), isEarly })),
+          state: behindOthers(
+            work,
+            paused(
+              !isRefused && isTogether(split.told)
+                ? open(work, trial)
+                : smaller(unproven(work, trial), trial, split, attempt),
+              pausing(answered, pauseAfterProbe(work, { failures: failuresOf(claim), isEarly })),
+            ),
           ),
         };
   const outcome = outcomeIn(work, answered, isEarly || undefined);

@@ -71,6 +71,8 @@ export interface Work {
   taken: TakenWebhook;
   /** Before the time of an endpoint that fails has come. */
   isEarly?: true;
+  /** What a lane has passed, and was refused often, has its turn another time. */
+  skipsRefused?: true;
 }
 
 /** What an endpoint made of a request, and what that means for the next ones. */

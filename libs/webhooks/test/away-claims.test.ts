@@ -106,4 +106,74 @@ describe('what a webhook has failed to take, while a node of Redis is away', () 
     expect(stage.events[1]).to.deep.equal(stage.events[0]);
     expect(rows().map((each) => each.length)).to.deep.equal([5, 5, 5]);
   });
+
+  it('is told of others while it refuses what was passed, and puts that aside', async () => {
+    const run = await create(SENT);
+    const [ofA, ofB] = [await accept(PEOPLE), await b.accept(PEOPLE)];
+    away.add('b');
+    await b.record(ofB, 'acked', 0, 1);
+    await relay();
+    await record(ofA, 'acked', 0, 1);
+    await run();
+    stage.refuses = ({ device }) => device === 'b';
+    away.clear();
+    await tell(run, 4);
+    await record(ofA, 'acked', 1, 3);
+    await run();
+    expect(told()).to.deep.equal(['a sent 0', 'a sent 1', 'a sent 2']);
+    await b.record(ofB, 'acked', 1, 2);
+    await tell(run);
+    stage.refuses = () => false;
+    stage.aheadMs += 24 * 3_600_000;
+    await tell(run);
+    expect(told().slice(3).sort()).to.deep.equal(['b sent 0', 'b sent 1']);
+  });
+
+  it('is told of what was passed while it refuses something of others', async () => {
+    const run = await create(SENT);
+    const [ofA, ofB] = [await accept(PEOPLE), await b.accept(PEOPLE)];
+    stage.refuses = ({ device }) => device === 'a';
+    away.add('b');
+    await b.record(ofB, 'acked', 0, 1);
+    await relay();
+    await record(ofA, 'acked', 0, 1);
+    await run();
+    away.clear();
+    await tell(run, 4);
+    expect(told()).to.deep.equal(['b sent 0']);
+    await b.record(ofB, 'acked', 1, 2);
+    await tell(run);
+    expect(told()).to.deep.equal(['b sent 0', 'b sent 1']);
+  });
+
+  it('is not asked more often than another one while it is down', async () => {
+    const run = await create(SENT);
+    const [ofA, ofB, ofC] = [await accept(PEOPLE), await b.accept(PEOPLE), await c.accept(PEOPLE)];
+    away.add('b').add('c');
+    for (let i = 0; i < 3; i++) {
+      await b.record(ofB, 'acked', i, i + 1);
+      await c.record(ofC, 'acked', i, i + 1);
+      await relay();
+    }
+    await record(ofA, 'acked', 0, 1);
+    await run();
+    stage.status = 500;
+    away.clear();
+    const before = stage.posted.length;
+    for (let hours = 0; hours < 24; hours++) {
+      if (hours % 4 === 1) await record(ofA, 'acked', hours >> 2, (hours >> 2) + 1);
+      for (let i = 0; i < 240; i++) {
+        stage.aheadMs += 15_000;
+        await run();
+      }
+    }
+    expect(stage.posted.length - before).to.be.within(20, 110);
+    stage.status = 200;
+    await tell(run, 120);
+    const all = [
+      ...['a', 'b', 'c'].flatMap((device) => [0, 1, 2].map((i) => `${device} sent ${i}`)),
+      ...[3, 4, 5].map((i) => `a sent ${i}`),
+    ];
+    expect([...told()].sort()).to.deep.equal(all.sort());
+  });
 });
