@@ -20,7 +20,8 @@ export async function passingAway(
 ): Promise<LaneOutcome> {
   const work = inLane(given, lane);
   try {
-    const outcome = (await catchUp(work, (part) => !isRefused(work, part))) ?? (await run(work));
+    const outcome =
+      (await catchUp(work, (part) => !isRefused(work, part))) ?? (waitsForOrder(work) ? 'later' : await run(work));
     if (work.skipsRefused || (outcome !== 'quiet' && outcome !== 'later')) return outcome;
     const nowMs = work.deps.clock.nowMs();
     const turned = await catchUp(work, ({ claim }) => isOver(claim?.notBeforeMs, nowMs));
@@ -29,6 +30,12 @@ export async function passingAway(
     if (!(thrown instanceof ShardsAwayError)) throw thrown;
     return pass(work, thrown.shards);
   }
+}
+
+/** The order has become strict since it passed something: nothing more is told before that. */
+function waitsForOrder({ webhook, taken, lane }: LaneWork): boolean {
+  const { held, claim, catchesUp } = taken.lanes[lane];
+  return webhook.settings.order === 'strict' && held !== undefined && !claim && !catchesUp;
 }
 
 /** What is not in a lane waits. */

@@ -244,6 +244,25 @@ describe('a webhook while the node of Redis is away that has some devices', () =
     expect(told()).to.deep.equal(['b sent 0', 'a sent 0']);
   });
 
+  it('waits where the order becomes strict after something was passed', async () => {
+    const run = await create(SENT);
+    const [ofA, ofB] = [await accept(PEOPLE.slice(0, 2)), await b.accept(PEOPLE.slice(0, 2))];
+    away.add('b');
+    await b.record(ofB, 'acked', 0, 1);
+    await relay();
+    await record(ofA, 'acked', 0, 1);
+    await run();
+    await changeWebhook(space.store, 'main', run.id, { settings: { order: 'strict' } });
+    await b.record(ofB, 'acked', 1, 2);
+    await relay();
+    await record(ofA, 'acked', 1, 2);
+    await run();
+    expect(told()).to.deep.equal(['a sent 0']);
+    away.clear();
+    await run();
+    expect(told()).to.deep.equal(['a sent 0', 'b sent 0', 'b sent 1', 'a sent 1']);
+  });
+
   it('gets a request again as it was that passed something', async () => {
     const run = await create(LISTS);
     const [ofA, ofB] = [await accept(PEOPLE), await b.accept(PEOPLE)];
