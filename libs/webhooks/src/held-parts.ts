@@ -74,9 +74,10 @@ async function catchUp(work: LaneWork, mayTell: (part: HeldPart) => boolean): Pr
 export const behindOthers = (work: LaneWork, state: LaneState): LaneState =>
   state.catchesUp && state.claim && isStuck(work, state.claim) ? putBack(state) : state;
 
-/** All that was passed is told. */
-export function endCatchUp(work: LaneWork, { catchesUp, asked: _, ...state }: LaneState): Promise<'more' | 'taken'> {
-  const { to, asked } = catchesUp!;
+/** All that was passed is told. Where it ends in the middle of an entry, that is of what was passed, unless the lane came to there with others. */
+export function endCatchUp(work: LaneWork, { catchesUp, ...former }: LaneState): Promise<'more' | 'taken'> {
+  const { asked: askedOf, ...state } = former;
+  const { to, asked = askedOf } = catchesUp!;
   return write(work, { ...state, cursor: to, ...(asked && { asked }) });
 }
 

@@ -1,4 +1,6 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { recordResults } from '@gateway/store/sends/change-send';
+import { changeWebhook, deleteWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
 import { useAwayDevices } from '../../store/test/support/use-away-devices.js';
@@ -175,5 +177,42 @@ describe('what a webhook has failed to take, while a node of Redis is away', () 
       ...[3, 4, 5].map((i) => `a sent ${i}`),
     ];
     expect([...told()].sort()).to.deep.equal(all.sort());
+  });
+
+  it('is told the rest of an entry by what its owner asked for then, as if it had not been away', async () => {
+    const owed: number[][] = [];
+    for (const isAway of [false, true]) {
+      stage.events.splice(0);
+      const run = await create({ types: ['message.delivered', 'messages.updated'], concurrency: 2, gatherSeconds: 1 });
+      const ofB = await b.accept(PEOPLE);
+      const events = PEOPLE.flatMap((_, recipient) =>
+        (['acked', 'delivered'] as const).map((event) => ({ recipient, part: 0, event })),
+      );
+      await recordResults(space.store, b.owner, { tag: ofB, nowMs: Date.now() + stage.aheadMs, events });
+      await die(run);
+      stage.events.splice(0);
+      if (isAway) {
+        away.add('b');
+        await run();
+        away.clear();
+      }
+      let taken = 0;
+      stage.take = async () => {
+        if (++taken === 10)
+          await changeWebhook(space.store, 'main', run.id, { settings: { types: ['messages.updated'] } });
+      };
+      await run();
+      await tell(run, 3);
+      stage.take = async () => {};
+      owed.push([
+        stage.events.filter(({ type }) => type === 'message.delivered').length,
+        ...rows().map((each) => each.length),
+      ]);
+      await deleteWebhook(space.store, 'main', run.id);
+    }
+    expect(owed).to.deep.equal([
+      [10, 30],
+      [10, 30],
+    ]);
   });
 });
