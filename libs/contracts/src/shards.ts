@@ -1,4 +1,4 @@
-import { type DeviceAddress, deviceDigest } from './ids.js';
+import { type DeviceAddress, type DeviceId, deviceDigest, type Workspace } from './ids.js';
 
 /**
  * Devices are spread over this many shards, permanently: the keys of a shard lie in one slot of Redis Cluster, so that one
@@ -11,11 +11,15 @@ export function shardOf(address: DeviceAddress): number {
   return deviceDigest(address)[4]! % SHARDS;
 }
 
-/** Which shards: 16 hex digits, the last of them for shards 0 to 3; one more before them if `NO_DEVICE` is in it. */
+/** Which shards: 16 hex digits, the last of them for shards 0 to 3; one more before them if what is of no device is in it. */
 export type ShardSet = string;
 
-/** Of what is of no device, but of the workspace itself: it counts as one more shard. */
-export const NO_DEVICE = SHARDS;
+const NO_DEVICE = SHARDS;
+
+/** Where an event belongs. What is of no device, but of the workspace itself, counts as one more shard. */
+export function shardOfEvent({ workspace, device }: { workspace: Workspace; device?: DeviceId | undefined }): number {
+  return device === undefined ? NO_DEVICE : shardOf({ workspace, device });
+}
 
 /** Devices of these shards only; or all that is not of these. */
 export type ShardFilter = { only: ShardSet } | { without: ShardSet };

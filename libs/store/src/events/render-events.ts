@@ -4,7 +4,7 @@ import type { EventPart, RecipientChange } from '@gateway/contracts/events/entry
 import { escapeId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, DEFAULT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import { type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
-import { hasShard, NO_DEVICE, type ShardFilter, shardOf } from '@gateway/contracts/shards';
+import { hasShard, type ShardFilter, shardOfEvent } from '@gateway/contracts/shards';
 import { DISABLED_AFTER_MS } from '@gateway/contracts/webhooks/breaker';
 import type { Store } from '../core/store.js';
 import { describeReceived } from './describe-received.js';
@@ -92,13 +92,9 @@ export function entryReader(
 /** Whether it may tell something of it. */
 export function isWanted(workspace: Workspace, entry: LoggedEntry, { devices, shards }: EventFilter): boolean {
   const { device, parts } = entry;
-  if (shards && !isOfShards(shards, shardOfEntry(workspace, entry))) return false;
+  if (shards && !isOfShards(shards, shardOfEvent({ workspace, device }))) return false;
   if (parts.some(({ kind }) => kind === 'gap')) return true;
   return devices === undefined || (device !== undefined && devices.includes(device));
-}
-
-export function shardOfEntry(workspace: Workspace, { device }: LoggedEntry): number {
-  return device === undefined ? NO_DEVICE : shardOf({ workspace, device });
 }
 
 const isOfShards = (shards: ShardFilter, shard: number): boolean =>

@@ -1,9 +1,9 @@
 import { comparePlaces, type LogPlace } from '@gateway/contracts/events/cursor';
 import type { Workspace } from '@gateway/contracts/ids';
-import { type ShardSet, toShardSet } from '@gateway/contracts/shards';
+import { type ShardSet, shardOfEvent, toShardSet } from '@gateway/contracts/shards';
 import type { Store } from '@gateway/store/core/store';
 import { readLog } from '@gateway/store/events/read-log';
-import { isWanted, shardOfEntry } from '@gateway/store/events/render-events';
+import { isWanted } from '@gateway/store/events/render-events';
 import { filterOf, isFor } from '../feed.js';
 import type { LanePlace } from './look-ahead.js';
 
@@ -36,7 +36,7 @@ export async function findShards(
       if (comparePlaces({ entry: former, offset: 0 }, end) >= 0) return toShardSet(shards);
       former = entry.id;
       const isTold = entry.class === lane && isOfTime(entry.atMs) && isWanted(workspace, entry, filter);
-      if (isTold) shards.add(shardOfEntry(workspace, entry));
+      if (isTold) shards.add(shardOfEvent({ workspace, device: entry.device }));
     }
     if (found.isLast) return toShardSet(shards);
   }
