@@ -42,9 +42,9 @@ export function shardsIn(set: ShardSet): number[] {
   return Array.from({ length: NO_DEVICE + 1 }, (_, shard) => shard).filter((shard) => hasShard(set, shard));
 }
 
-/** What is in one of two. */
-export const withShards = (set: ShardSet, others: ShardSet): ShardSet =>
-  toShardSet([...shardsIn(set), ...shardsIn(others)]);
+/** Those of all parts together. */
+export const allShardsIn = (parts: readonly { shards: ShardSet }[]): ShardSet =>
+  toShardSet(parts.flatMap(({ shards }) => shardsIn(shards)));
 
 export const withoutShards = (set: ShardSet, others: ShardSet): ShardSet =>
   toShardSet(shardsIn(set).filter((shard) => !hasShard(others, shard)));

@@ -1,4 +1,4 @@
-import { NO_SHARDS, type ShardSet, withoutShards, withShards } from '@gateway/contracts/shards';
+import { allShardsIn, NO_SHARDS, type ShardSet, withoutShards } from '@gateway/contracts/shards';
 import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
 import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
@@ -98,7 +98,7 @@ function putBack({ catchesUp, cursor, asked, claim, held = [], ...rest }: LaneSt
 /** From where the lane is. `undefined` if that is held already. */
 function holdFrom(state: LaneState, away: ShardSet, cursor = state.cursor): LaneState | undefined {
   const { held = [], asked } = state;
-  const shards = withoutShards(away, heldBy(state));
+  const shards = withoutShards(away, allShardsIn(held));
   const isHere = cursor === state.cursor;
   return shards === NO_SHARDS
     ? undefined
@@ -133,9 +133,6 @@ function holdAll({ taken, lane }: LaneWork, { to, shards }: Claimed): LaneState 
   const part = { shards, cursor, ...(asked && { asked }), claim: kept };
   return { ...rest, cursor: to, held: [...held, part] };
 }
-
-const heldBy = ({ held = [] }: LaneState): ShardSet =>
-  held.reduce((all, { shards }) => withShards(all, shards), NO_SHARDS);
 
 async function write({ deps, taken, lane }: LaneWork, state: LaneState): Promise<'more' | 'taken'> {
   return (await claimDelivery(deps.store, taken, { lane, state, nowMs: deps.clock.nowMs() })) ? 'more' : 'taken';

@@ -1,5 +1,5 @@
 import { compareCursors, parseCursor } from '@gateway/contracts/events/cursor';
-import { NO_SHARDS, type ShardFilter, withShards } from '@gateway/contracts/shards';
+import { allShardsIn, type ShardFilter } from '@gateway/contracts/shards';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { UPDATED } from '@gateway/store/events/reading/change-shapes';
 import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
@@ -32,7 +32,7 @@ export function inLane(work: Work, lane: TellLane): LaneWork {
 
 function shardsTold({ held, catchesUp }: LaneState): ShardFilter | undefined {
   if (catchesUp) return { only: catchesUp.shards };
-  return held && { without: held.reduce((all, { shards }) => withShards(all, shards), NO_SHARDS) };
+  return held && { without: allShardsIn(held) };
 }
 
 /** Where the next request ends; that of a replay, or of what was passed, at the end of it. */

@@ -2,8 +2,8 @@ import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import type { RedisPurpose } from '@gateway/runtime/redis/redis-clients';
 
 /**
- * Parts of the gateway that can have a process of their own, in the order in which they start: the API last, as whoever calls it then must
- * not wait for what starts, and it ends first, while others still answer its calls.
+ * Parts of the gateway that can have a process of their own, in the order in which they start: the API last, so that its callers never wait
+ * for other roles to start. It ends first, while the others still answer it.
  */
 export const ROLE_NAMES = ['connection', 'sender', 'events', 'dashboard', 'api'] as const;
 export type Role = (typeof ROLE_NAMES)[number];

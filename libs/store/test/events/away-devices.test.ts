@@ -2,13 +2,13 @@ import type { ChangeData } from '@gateway/contracts/events/events';
 import { parseReaderCursor, sayReaderCursor } from '@gateway/contracts/events/reader-place';
 import { parseMessageId } from '@gateway/contracts/ids';
 import {
+  allShardsIn,
   hasShard,
   NO_SHARDS,
   SHARDS,
   shardsIn,
   toShardSet,
   withoutShards,
-  withShards,
 } from '@gateway/contracts/shards';
 import { openEvents } from '@gateway/store/events/open-events';
 import { readEvents } from '@gateway/store/events/reading/read-events';
@@ -195,7 +195,7 @@ describe('who reads a log while nodes of Redis are away that have some devices',
   it('names sets of shards', () => {
     const [some, others] = [toShardSet([0, 3, 17, 63]), toShardSet([3, 4])];
     expect(shardsIn(some)).to.deep.equal([0, 3, 17, 63]);
-    expect(shardsIn(withShards(some, others))).to.deep.equal([0, 3, 4, 17, 63]);
+    expect(shardsIn(allShardsIn([{ shards: some }, { shards: others }]))).to.deep.equal([0, 3, 4, 17, 63]);
     expect(shardsIn(withoutShards(some, others))).to.deep.equal([0, 17, 63]);
     expect([shardsIn(NO_SHARDS), toShardSet([])]).to.deep.equal([[], NO_SHARDS]);
     const all = Array.from({ length: SHARDS }, (_, shard) => shard);

@@ -2,7 +2,7 @@ import { compareEntries, type LogPlace } from '@gateway/contracts/events/cursor'
 import type { HeldPlace, ReaderPlace } from '@gateway/contracts/events/reader-place';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { NO_SHARDS, type ShardSet, withoutShards, withShards } from '@gateway/contracts/shards';
+import { allShardsIn, type ShardSet, withoutShards } from '@gateway/contracts/shards';
 import { ShardsAwayError } from '../../core/away/away-shards.js';
 import { readSurely } from '../../core/confirming/write-together.js';
 import type { Store } from '../../core/store.js';
@@ -57,7 +57,7 @@ export async function readEvents(
     if (!('away' in page)) return page;
   }
   for (let held = before; ; ) {
-    const passed = held.reduce((all, { shards }) => withShards(all, shards), NO_SHARDS);
+    const passed = allShardsIn(held);
     const shards = held.length > 0 ? { shards: { without: passed } } : {};
     const page = await readPart(reader, place, { ...filter, ...shards });
     if ('oldest' in page) return page;
