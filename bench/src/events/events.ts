@@ -16,7 +16,7 @@ import { type Endpoint, openEndpoint } from './open-endpoint.js';
 
 const ACCOUNT = '999100000001';
 const RECIPIENTS = 1_000;
-const ROUNDS = 7;
+const ROUNDS = 11;
 /** Lists that are told before the race, one behind the other: a process that has told fewer compiles for as long as it tells. */
 const WARM_UPS = 24;
 const COUNTED_ROUNDS = 3;
