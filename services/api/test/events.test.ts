@@ -281,6 +281,9 @@ describe('events for those who ask', () => {
       ['message.read', 1],
     ]);
     expect(rest[0]!.event).to.deep.equal(first[3]!.event);
+    // By the standard of server-sent events, of a client that has heard none.
+    const [again] = await follow(`?after=${start}&types=message.sent`, { wanted: 1, headers: { 'last-event-id': '' } });
+    expect(again).to.deep.equal(first[0]);
   });
 
   it('come on five streams of a token at a time, and on none of a revoked one', async () => {

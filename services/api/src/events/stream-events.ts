@@ -131,9 +131,9 @@ async function* tell(
  */
 const sayPlace = (cursor: string) => `id: ${cursor}\nevent: cursor\ndata: {}\n\n`;
 
-/** What the client heard last, or asks for. */
+/** What the client heard last, or asks for: one that has heard none may say so with nothing. */
 function goOnAt({ lastEventId, query }: StreamCall): string | undefined {
-  if (lastEventId === undefined) return query.after;
+  if (!lastEventId) return query.after;
   if (parseReaderCursor(lastEventId)) return lastEventId;
   throw new ApiError('invalid_request', { details: [{ path: ['Last-Event-ID'], message: 'is no cursor' }] });
 }
