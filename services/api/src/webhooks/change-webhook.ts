@@ -22,9 +22,10 @@ export const changeWebhook: Endpoint<Record<string, never>, WebhookChangeInput> 
     description:
       'Changes what is given and leaves all else. With another `url` or other `headers` the endpoint must pass its test again before it ' +
       'gets anything; what happens meanwhile waits. The next request is made with what was changed, and an answer to one before it says ' +
-      'nothing of the endpoint any more. A repeat of a request has the same `webhook-id` and the same body, with one exception: what is not to ' +
+      'nothing of the endpoint any more. A repeat of a request has the same `webhook-id` and the same body, with two exceptions: what is not to ' +
       'be told any more, after a change to `content: none` or `numbers: masked` or when a person was forgotten, and what a person wrote that ' +
-      'went for room or after seven days, is missing from it, under the same `webhook-id`. Safe to repeat.',
+      'went for room or after seven days, is missing from it; and what was not told before is in it after a change to `content: full` or ' +
+      '`numbers: full`. Safe to repeat.',
     example: { types: ['messages.updated', 'send.finished'] },
     answer: { status: 200, description: 'The endpoint as it is now.', body: Joi.object(webhookAnswer) },
     errors: ['not_found', 'not_confirmed'],
