@@ -21,6 +21,7 @@ export const wasAllTaken = ({ attempt, takenTold }: PostedTold, told: readonly T
 /**
  * Posts changes in one request; and events, each in its own, those of one recipient in order, several recipients at a time if the endpoint
  * wants that. After a failure nothing more is begun, nor after a change, and a failing endpoint gets one request at a time. `undefined`: as `post`.
+ * Settles when none is under way any more, also where it throws.
  */
 export async function postTold(
   work: Work,
@@ -65,7 +66,7 @@ export async function postTold(
     if (answered) await note(answered);
     return isTaken;
   };
-  const run = async () => {
+  const tellInTurn = async () => {
     for (let next = waiting.shift(); next && !failed; next = waiting.shift()) {
       for (const request of next) {
         const share = { holder: keeperOf(taken), bytes: requestBytes(request) };
@@ -74,9 +75,15 @@ export async function postTold(
       takenTold.push(...next.flat());
     }
   };
+  const stop = (thrown: unknown) => {
+    failed = 'stopped';
+    throw thrown;
+  };
   await confirmClaim(work);
   const places = taken.breaker.failures ? 1 : webhook.settings.concurrency;
-  await Promise.all(Array.from({ length: places }, run));
+  const runs = Array.from({ length: places }, () => tellInTurn().catch(stop));
+  await Promise.allSettled(runs);
+  await Promise.all(runs);
   if (failed === 'stopped' || !counts) return undefined;
   return { ...counts, takenTold, refusedTold, beside: counts.isBeside ? failures : Math.max(failures - 1, 0) };
 }

@@ -56,6 +56,8 @@ export interface Endpoint {
   keyOf(number: number): string;
   /** Each number is an event that is told alone. */
   isAlone: boolean;
+  /** Before a request with these numbers is made. */
+  make(numbers: readonly number[]): Promise<void>;
   /** Changes that are one entry of the log. */
   write(...numbers: number[]): Promise<void>;
   deliver(deps?: Partial<DeliverDeps>): Promise<DeliverOutcome>;
@@ -73,7 +75,11 @@ interface NumberTold extends Told {
 }
 
 /** A stream of entries with numbers in place of the log: each is a list of changes. */
-function feedOf(store: Store, log: string, { keyOf, isAlone }: Pick<Endpoint, 'keyOf' | 'isAlone'>): Feed<NumberTold> {
+function feedOf(
+  store: Store,
+  log: string,
+  { keyOf, isAlone, make }: Pick<Endpoint, 'keyOf' | 'isAlone' | 'make'>,
+): Feed<NumberTold> {
   const read = async (from: string, to: string, count?: number) => {
     const rows = count
       ? await store.redis.xrange(log, from, to, 'COUNT', count)
@@ -113,7 +119,11 @@ function feedOf(store: Store, log: string, { keyOf, isAlone }: Pick<Endpoint, 'k
     },
     keyOf: (_lane, { number }) => keyOf(number),
     keyOfForgotten: (_lane, { number }) => `forgotten${number}`,
-    pack: (_webhook, told) => toDelivery({ numbers: told.map(({ number }) => number) }),
+    async pack(_webhook, told) {
+      const numbers = told.map(({ number }) => number);
+      await make(numbers);
+      return toDelivery({ numbers });
+    },
     packLost: (_webhook, gap) => toDelivery(gap),
   };
 }
@@ -189,6 +199,7 @@ export function useEndpoint(): Endpoint {
       },
       keyOf: () => 'all',
       isAlone: false,
+      make: async () => {},
       write: async (...numbers: number[]) =>
         void (await space.store.redis.xadd(log, '*', 'n', JSON.stringify(numbers))),
       deliver: (other: Partial<DeliverDeps> = {}) => deliver({ ...deps(), ...other }, 'main', made.id),
