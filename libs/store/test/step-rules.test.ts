@@ -37,7 +37,9 @@ describe('a step in Redis', () => {
   });
 
   it('lets no more questions wait than there is room for, and counts one that is asked again once', async () => {
-    const ask = (id: string) => run('ask-owner', ['questions', 'count'], [id, 'sealed', 60_000, 2, 0, 0, 60_000]);
+    const ask = (id: string) =>
+      run('ask-owner', ['questions', 'count', 'device'], [id, 'sealed', 60_000, 2, 0, 0, 60_000]);
+    await redis().hset(key('device'), 'idKey', 'sealed');
     expect([await ask('a'), await ask('b'), await ask('c'), await ask('b')]).to.deep.equal([
       'asked',
       'asked',
@@ -79,7 +81,8 @@ describe('a step in Redis', () => {
 
   it('counts what is taken of a backlog since the moment of which its room is known, for ten seconds', async () => {
     const take = (messages: number, room: number, knownAtMs: number, nowMs: number) =>
-      run('take-backlog', ['taken'], [messages, room, knownAtMs, nowMs, 100]);
+      run('take-backlog', ['taken', 'limits'], [messages, room, knownAtMs, nowMs, 100]);
+    await redis().hset(key('limits'), 'backlog', 10);
     expect(await take(6, 10, 1_000, 1_050)).to.equal(1);
     expect(await take(5, 10, 1_000, 1_060), 'more than is left').to.equal(0);
     expect(await take(4, 10, 1_000, 1_999)).to.equal(1);
@@ -90,7 +93,9 @@ describe('a step in Redis', () => {
   });
 
   it('counts what others have taken of a backlog by a clock that differs a little, and nothing of one that has been set back since', async () => {
-    const take = (messages: number, nowMs: number) => run('take-backlog', ['taken'], [messages, 10, nowMs, nowMs, 100]);
+    const take = (messages: number, nowMs: number) =>
+      run('take-backlog', ['taken', 'limits'], [messages, 10, nowMs, nowMs, 100]);
+    await redis().hset(key('limits'), 'backlog', 10);
     const [rightMs, aheadMs] = [50_000, 3_650_000];
     expect([await take(8, aheadMs), await take(3, aheadMs)]).to.deep.equal([1, 0]);
     await redis().pexpire(key('taken'), 3_600_000);

@@ -7,6 +7,7 @@ import { takeAccount } from '@gateway/store/devices/take-account';
 import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
 import { addOptOuts, findOptOut } from '@gateway/store/workspace/opt-outs';
 import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
+import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -29,6 +30,8 @@ const LATE: readonly [path: string, body: object, step: string, status: number][
   ['/webhooks', { url: 'http://127.0.0.1:1/' }, 'create-webhook', 401],
   ['/send', { to: PHONE, text: 'hello' }, 'count-token', 401],
   ['/send', { to: PHONE, text: 'hello' }, 'place-repeat', 401],
+  ['/send', { to: PHONE, text: 'hello' }, 'take-backlog', 409],
+  ['/contacts/check', { phones: [PHONE] }, 'ask-owner', 401],
 ];
 /** All that may write where nothing is. */
 const REQUESTS: readonly [path: string, body: object][] = [
@@ -90,6 +93,7 @@ describe('requests of a workspace that is deleted while they come', () => {
     it(`are refused by the step that writes (POST ${path}, ${step}, ${status}), and leave nothing for the next of its name`, async () => {
       const shop = { workspace: 'shop', device: 'default' };
       await linkDevice(space.store, shop);
+      await setWorkspaceLimits(space.store, 'shop', { backlog: 10 });
       const sender = await addSender(space.store);
       token = (await createApiToken(space.store, 'shop', { name: 'test', scopes: API_TOKEN_SCOPES })).value;
       const { run } = api.store;

@@ -1,7 +1,9 @@
 -- Counts messages that are about to wait in a workspace with a limit for these, whichever process takes them; unless they are more than
 -- `room` has, less what was counted since the moment of which that is known. By parts of `part_ms`, for ten seconds.
+-- Nothing is counted where the limit is gone: its workspace may have been deleted since the caller read it.
 -- Output: 1, or 0 when they are too many, and were not counted.
 local KEPT_MS = 10000
+if redis.call('HEXISTS', limits_key, 'backlog') == 0 then return 1 end
 local function part_of(ms) return math.floor(tonumber(ms) / part_ms) end
 local counts, left = redis.call('HGETALL', taken_key), tonumber(room) - tonumber(messages)
 for i = 1, #counts, 2 do

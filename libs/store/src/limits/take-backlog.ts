@@ -10,7 +10,7 @@ export const TAKEN_PART_MS = 100;
 const step = defineScript({
   name: 'take-backlog',
   whenFull: 'refused',
-  keys: ['taken'],
+  keys: ['taken', 'limits'],
   args: { messages: number, room: number, knownAtMs: number, nowMs: number, partMs: number },
   reply: isOne,
 });
@@ -31,5 +31,6 @@ export interface BacklogUse {
  * count of what they take. `false`: together with what others took there would be too many.
  */
 export function takeBacklog(store: Store, { workspace, ...use }: BacklogUse): Promise<boolean> {
-  return step(store, { taken: workspaceKeys(store.space, workspace).backlogTaken, ...use, partMs: TAKEN_PART_MS });
+  const { backlogTaken: taken, limits } = workspaceKeys(store.space, workspace);
+  return step(store, { taken, limits, ...use, partMs: TAKEN_PART_MS });
 }

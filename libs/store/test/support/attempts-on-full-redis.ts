@@ -8,6 +8,7 @@ import { takeBacklog } from '@gateway/store/limits/take-backlog';
 import { findRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { createWebhook } from '@gateway/store/webhooks/webhooks';
+import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import { ADDRESS, HOUR_MS } from './full-redis.js';
 
 /** By their scripts, all ways in which something new comes into a Redis that has room so far. */
@@ -21,6 +22,7 @@ export async function attemptsOn(
   const made = { settings: DEFAULT_WEBHOOK_SETTINGS, target, secrets: [{ secret: 'whsec_x' }] };
   const webhook = await createWebhook(store, workspace, made);
   if (webhook === 'full') throw new Error('full');
+  await setWorkspaceLimits(store, workspace, { backlog: 2 });
   const repeat = { owner: 't', callersKey: 'new', address: ADDRESS };
   // What is there, for a set of holders.
   const { devices } = workspaceKeys(store.space, workspace);

@@ -27,7 +27,8 @@ const ASK_AGAIN_MS = 500;
 /**
  * Asks the process that owns the device, and waits for its answer. When that process dies, the next owner is asked.
  * Resolves with the parts that there are when it is whole, or the time is over. Throws 503 when no sender has the device
- * or it has too many questions, and 429 when the quota is used up. Questions that no sender has begun to answer do not count.
+ * or it has too many questions, 429 when the quota is used up, and `WorkspaceGoneError` when the device has gone. Questions that no
+ * sender has begun to answer do not count.
  */
 export async function askAndWait(
   deps: AskDeps,

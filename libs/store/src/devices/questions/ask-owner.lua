@@ -1,5 +1,6 @@
 -- Leaves a question for the owner of a device. Its numbers count towards a daily limit (`count` 0: not counted).
--- Output: 'asked' | 'busy' | 'capped'
+-- Output: 'asked' | 'busy' | 'capped' | 'gone' (there is no such device: it went with its workspace)
+if redis.call('EXISTS', device_key) == 0 then return 'gone' end
 local count = tonumber(count)
 if redis.call('HEXISTS', questions_key, id) == 0 and redis.call('HLEN', questions_key) >= tonumber(most_waiting) then return 'busy' end
 if count > 0 then

@@ -7,6 +7,7 @@ import { defineScript, number, text } from '../../core/scripts/define-script.js'
 import { oneOf, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { MS_PER_DAY } from '../../core/vault.js';
+import { WorkspaceGoneError } from '../../core/workspace-gone-error.js';
 import type { Ownership } from '../../fleet/ownership.js';
 
 /** Each has up to 1,000 numbers in it. */
@@ -18,12 +19,12 @@ const COUNTER_TTL_MS = 2 * MS_PER_DAY;
 const askStep = defineScript({
   name: 'ask-owner',
   whenFull: 'refused',
-  keys: ['questions', 'counter'],
+  keys: ['questions', 'counter', 'device'],
   args: {
     ...{ id: text, question: text, ttlMs: number, mostWaiting: number },
     ...{ count: number, cap: number, counterTtlMs: number },
   },
-  reply: oneOf('asked', 'busy', 'capped'),
+  reply: oneOf('asked', 'busy', 'capped', 'gone'),
 });
 const withdrawStep = defineScript({
   name: 'withdraw-question',
@@ -57,7 +58,10 @@ export interface AskedQuestion {
   quota?: { count: number; cap: number; nowMs: number };
 }
 
-/** `busy`: too many questions wait already. `capped`: it would go over the quota; nothing was counted. */
+/**
+ * `busy`: too many questions wait already. `capped`: it would go over the quota; nothing was counted. Throws `WorkspaceGoneError`, having
+ * written nothing, where there is no such device any more.
+ */
 export async function askOwner(
   store: Store,
   address: DeviceAddress,
@@ -67,9 +71,10 @@ export async function askOwner(
   const sealed = store.vault.seal(JSON.stringify(question), 'question', placeOf(store, address, id)).toString('base64');
   const { count, cap, nowMs } = quota ?? { count: 0, cap: 0, nowMs: 0 };
   const outcome = await askStep(store, {
-    ...{ questions: keys.questions, counter: keys.contactChecks(Math.floor(nowMs / MS_PER_DAY)) },
+    ...{ questions: keys.questions, counter: keys.contactChecks(Math.floor(nowMs / MS_PER_DAY)), device: keys.device },
     ...{ id, question: sealed, ttlMs: TTL_MS, mostWaiting: MAX_WAITING, count, cap, counterTtlMs: COUNTER_TTL_MS },
   });
+  if (outcome === 'gone') throw new WorkspaceGoneError();
   await ringDoorbell(store, { topic: 'questions', ...address });
   return outcome;
 }
