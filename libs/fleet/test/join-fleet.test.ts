@@ -3,6 +3,7 @@ import { createMetrics } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
 import { onConnection } from '@gateway/store/core/store';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { silentLogger as logger } from '@gateway/testkit/silent-logger';
@@ -43,7 +44,9 @@ describe('the sessions of a process', () => {
       isHeldUp = false;
     });
     // By the same connection: another one may lead to another master, at which this session is never renewed.
-    const held = (await keeper.acquire({ workspace: 'main', device: 'a' }))!;
+    const address = { workspace: 'main', device: 'a' };
+    await ensureDevice(space.store, address);
+    const held = (await keeper.acquire(address))!;
     const untilMs = performance.now() + 2 * TTL_MS;
     await eventually(() => performance.now() > untilMs);
     expect(isHeldUp).to.equal(true);

@@ -3,6 +3,7 @@ import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -24,6 +25,7 @@ describe('an ownership whose answers are slow', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
     now = 0;
     renewals = 0;
     const run: Store['run'] = async (name, keys, args) => {

@@ -5,6 +5,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { endSessionOf, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -35,6 +36,7 @@ describe('the ownerships of a process', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
+    for (const address of ADDRESSES) await ensureDevice(space.store, address);
     [isRedisAway, aheadMs, claimAnswer, opening, renewing] = [false, 0, 'heard', undefined, undefined];
     const run: Store['run'] = async (name, keys, args) => {
       if (isRedisAway) throw new Error('away');

@@ -3,6 +3,7 @@ import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { claimDevice } from '@gateway/store/fleet/ownership';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -17,6 +18,7 @@ describe('SessionKeeper', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
   });
   afterEach(async () => {
     for (const keeper of keepers.splice(0)) await keeper.stop();
@@ -60,7 +62,9 @@ describe('SessionKeeper', () => {
     const a = keeper('a', { ttlMs: 300 });
     a.start();
     const first = (await a.acquire(address))!;
-    const second = (await a.acquire({ ...address, device: 'phone-2' }))!;
+    const other = { ...address, device: 'phone-2' };
+    await ensureDevice(space.store, other);
+    const second = (await a.acquire(other))!;
     expect(second.epoch).to.equal(first.epoch);
     await a.release(second);
     const began = performance.now();
@@ -100,6 +104,7 @@ describe('SessionKeeper', () => {
     };
     const a = keeper('a', { ttlMs: 300, store: { ...space.store, run } });
     const devices = Array.from({ length: 40 }, (_, i) => ({ ...address, device: `phone-${i}` }));
+    await Promise.all(devices.map((device) => ensureDevice(space.store, device)));
     const held = await Promise.all(devices.map(async (device) => (await a.acquire(device))!));
     a.start();
     const began = performance.now();

@@ -4,6 +4,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { sessionKeyOf } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -28,6 +29,7 @@ describe('the devices of a process whose master may have been replaced', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
+    for (const address of [FIRST, SECOND]) await ensureDevice(space.store, address);
     [stands, questions, renewals, opened, answering, aheadMs, told] = [true, 0, 0, 0, undefined, 0, []];
     const run: Store['run'] = async (name, keys, args) => {
       const reply = await space.store.run(name, keys, args);

@@ -1,9 +1,10 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { partsOfWorkspace } from '@gateway/contracts/keys-of-workspace';
 import { deviceKeys, shardKeys, tokenLimitKey, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import { FencedError, GatewayError, toError } from '@gateway/runtime/errors';
 import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
-import { putBlob } from '@gateway/store/blobs/blobs';
+import { keepUpload, putBlob } from '@gateway/store/blobs/blobs';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
 import { readDefaultDevice, setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
@@ -17,7 +18,7 @@ import {
   setPace,
 } from '@gateway/store/devices/devices';
 import { notePasskeyDemand } from '@gateway/store/devices/incidents/note-passkey-demand';
-import type { Ownership } from '@gateway/store/fleet/ownership';
+import { claimDevice, type Ownership, openSession } from '@gateway/store/fleet/ownership';
 import { inboundSharesOf } from '@gateway/store/inbound/inbound-shares';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
@@ -311,6 +312,19 @@ describe('a workspace that is deleted', () => {
     const { receivedBytes } = workspaceKeys(store.space, 'other');
     expect(await store.redis.hkeys(receivedBytes)).to.deep.equal(['a']);
     expect(await store.redis.pttl(receivedBytes)).to.be.within(1, 7 * 24 * 3_600_000);
+  });
+
+  it('gets no owner from a process that was about to claim one of its devices, and no place of a file from one that was uploading it', async () => {
+    const { store } = space;
+    await fill('shop');
+    const address = { workspace: 'shop', device: 'a' };
+    const shard = shardOf(address);
+    await openSession(store, { shard, id: 'late' }, 60_000);
+    await deleteWorkspace(store, 'shop', AT_ONCE);
+    expect(await claimDevice(store, address, 'late')).to.equal('taken');
+    const upload = { atMs: 1 } as unknown as Parameters<typeof keepUpload>[2]['upload'];
+    await keepUpload(store, address, { blob: 'b', type: 'image', upload, untilMs: Date.now() + 60_000 });
+    expect((await findWorkspace(store, 'shop', { withName: true })).found).to.deep.equal(NOTHING);
   });
 
   it('takes its accounts with it, and says which ones no process has logged out', async () => {

@@ -1,5 +1,6 @@
 import { instanceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { type Instance, takeInstance } from '@gateway/store/fleet/instances/instances';
 import { claimDevice, openSession, renewSessions } from '@gateway/store/fleet/ownership';
 import { eventually } from '@gateway/testkit/eventually';
@@ -64,6 +65,7 @@ describe('the name of an instance', () => {
     const first = await start('a');
     await first.noteSession(session('a.1'));
     await openSession(space.store, session('a.1'), 60_000);
+    await ensureDevice(space.store, address);
     await claimDevice(space.store, address, 'a.1');
     first.die();
     const second = await start('b');

@@ -8,7 +8,7 @@ import { GatewayError } from '@gateway/runtime/errors';
 import { readSurely, writeTogether } from '../core/confirming/write-together.js';
 import { defineScript, number, bytes as sealedBytes, text } from '../core/scripts/define-script.js';
 import { isOne, nothing, oneOf } from '../core/scripts/replies.js';
-import { type Store, writeAlways } from '../core/store.js';
+import type { Store } from '../core/store.js';
 import { keyIdOf, LONGEST_HEADER_BYTES } from '../core/vault.js';
 import { WorkspaceGoneError } from '../core/workspace-gone-error.js';
 
@@ -53,6 +53,13 @@ const releaseStep = defineScript({
   whenFull: 'runs',
   keys: ['blobs', 'sizes', 'total', 'reserved', 'holders', '...chunks'],
   args: { hash: text, holder: text, nowMs: number },
+  reply: nothing,
+});
+const keepUploadStep = defineScript({
+  name: 'keep-upload',
+  whenFull: 'runs',
+  keys: ['upload', 'device'],
+  args: { sealed: sealedBytes, untilMs: number },
   reply: nothing,
 });
 
@@ -235,8 +242,10 @@ export async function keepUpload(
   address: DeviceAddress,
   { blob, type, upload, untilMs }: { blob: string; type: MediaType; upload: MediaUpload; untilMs: number },
 ): Promise<void> {
-  const key = deviceKeys(store.space, address).blobUpload(blob, type);
-  await writeAlways(store, 'SET', key, store.vault.seal(JSON.stringify(upload), 'upload', key), 'PXAT', untilMs);
+  const { blobUpload, device } = deviceKeys(store.space, address);
+  const key = blobUpload(blob, type);
+  const sealed = store.vault.seal(JSON.stringify(upload), 'upload', key);
+  await keepUploadStep(store, { upload: key, device, sealed, untilMs });
 }
 
 /** Another send uses the same upload: it is remembered for as long as that one needs. */

@@ -9,7 +9,7 @@ import type { Store } from '../core/store.js';
 const claimStep = defineScript({
   name: 'claim-device',
   whenFull: 'runs',
-  keys: ['owner', 'epoch', 'session'],
+  keys: ['owner', 'epoch', 'session', 'device'],
   args: { sessionPrefix: text, sessionId: text },
   reply: numeric,
 });
@@ -88,17 +88,17 @@ export async function endSessions(store: Store, sessions: readonly Session[]): P
 /**
  * Makes a session the owner of a device that has none, or one whose session has ended. A later owner always has the larger
  * epoch. Safe to repeat: a session that owns the device already gets the ownership that it has. `taken`: another session owns
- * it and lives. `noSession`: the session itself has ended.
+ * it and lives, or it is there no more. `noSession`: the session itself has ended.
  */
 export async function claimDevice(
   store: Store,
   address: DeviceAddress,
   sessionId: string,
 ): Promise<Ownership | 'taken' | 'noSession'> {
-  const { owner, epoch } = deviceKeys(store.space, address);
+  const { owner, epoch, device } = deviceKeys(store.space, address);
   const shard = shardOf(address);
   const claimed = await claimStep(store, {
-    ...{ owner, epoch, session: sessionKey(store.space, { shard, id: sessionId }), sessionId },
+    ...{ owner, epoch, device, session: sessionKey(store.space, { shard, id: sessionId }), sessionId },
     sessionPrefix: sessionKeyPrefix(store.space, shard),
   });
   if (claimed === 0) return 'taken';
