@@ -122,6 +122,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     idempotencyPlace: (owner: string, keyDigest: string) => `${base}:idempotency-place:${owner}:${keyDigest}`,
     /** HASH with a TTL, tenth of a second (since 1970) -> messages that were taken in it, where their number is limited. */
     backlogTaken: `${base}:backlog-taken`,
+    /** HASH with a TTL, the same tenth and an id -> messages that are not written down yet. */
+    backlogUnwritten: `${base}:backlog-unwritten`,
     /** ZSET hash of a blob -> when it may be forgotten, in ms. */
     blobs: `${base}:blobs`,
     /** HASH hash of a blob -> bytes. */

@@ -50,6 +50,7 @@ import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { forgetReceivedFrom } from '@gateway/store/inbound/received-messages';
 import { countRequestOfToken } from '@gateway/store/limits/count-request';
+import { takeBacklog } from '@gateway/store/limits/take-backlog';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { cancelSend, claimRecipient, forgetRecipient } from '@gateway/store/sends/change-send';
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
@@ -315,7 +316,15 @@ describe('a full Redis', () => {
 
   it('remembers what of everything there is one of', async () => {
     const { token } = await createApiToken(store, 'main', { name: 'test' });
+    await setWorkspaceLimits(store, 'main', { backlog: 2 });
+    const taken = await takeBacklog(store, { workspace: 'main', messages: 1, room: 2, knownAtMs: 1, nowMs: 1 });
     await fill();
+    await taken!.settle({ nowMs: 1, isRefused: false });
+    const { backlogTaken, backlogUnwritten } = workspaceKeys(store.space, 'main');
+    expect([await store.redis.hvals(backlogTaken), await store.redis.exists(backlogUnwritten)]).to.deep.equal([
+      ['1'],
+      0,
+    ]);
     await recordTokenUse(store, token, Date.now());
     expect(await countRequestOfToken(store, `${redis.space.prefix}:{main}:limit`)).to.have.property('requests');
     const version = new ClientVersion({ store, clock: { nowMs: Date.now }, logger, configured: '2.3000.7' });

@@ -79,9 +79,36 @@ describe('a step in Redis', () => {
     expect(await redis().hgetall(key('bucket'))).to.deep.equal({ a: '1600', b: '801', c: '2400' });
   });
 
+  const takeBacklog = (id: string, messages: number, room: number, knownAtMs: number, nowMs: number) =>
+    run('take-backlog', ['taken', 'unwritten', 'limits'], [id, messages, room, knownAtMs, nowMs, 100]);
+  const settleBacklog = (id: string, takenAtMs: number, nowMs: number, isRefused = '') =>
+    run('settle-backlog', ['taken', 'unwritten'], [id, takenAtMs, nowMs, isRefused, 100]);
+  async function takeAndSettle(messages: number, room: number, knownAtMs: number, nowMs: number): Promise<unknown> {
+    const isTaken = await takeBacklog('own', messages, room, knownAtMs, nowMs);
+    await settleBacklog('own', nowMs, nowMs);
+    return isTaken;
+  }
+
+  it('counts what is taken of a backlog, and not written down yet, whatever is known, for ten seconds', async () => {
+    await redis().hset(key('limits'), 'backlog', 10);
+    const first = () => takeBacklog('a', 6, 10, 1_000, 1_000);
+    expect([await first(), await takeBacklog('b', 4, 10, 1_000, 1_010), await first()]).to.deep.equal([1, 1, 1]);
+    expect(await takeBacklog('c', 1, 10, 5_000, 5_000), 'neither is written').to.equal(0);
+    await settleBacklog('b', 1_010, 5_100, '1');
+    expect(await redis().exists(key('taken')), 'refused').to.equal(0);
+    expect(await takeBacklog('c', 5, 10, 5_200, 5_200)).to.equal(0);
+    expect(await takeAndSettle(4, 10, 5_200, 5_200)).to.equal(1);
+    await settleBacklog('a', 1_000, 5_300);
+    expect(await redis().hgetall(key('taken'))).to.deep.equal({ 52: '4', 53: '6' });
+    await settleBacklog('a', 1_000, 5_400);
+    expect(await redis().hgetall(key('taken')), 'once').to.deep.equal({ 52: '4', 53: '6' });
+    expect(await takeBacklog('d', 10, 10, 5_400, 5_400)).to.equal(1);
+    expect(await takeBacklog('e', 10, 10, 15_500, 15_500), 'its process has died').to.equal(1);
+    expect(await redis().hgetall(key('unwritten'))).to.deep.equal({ '155 e': '10' });
+  });
+
   it('counts what is taken of a backlog since the moment of which its room is known, for ten seconds', async () => {
-    const take = (messages: number, room: number, knownAtMs: number, nowMs: number) =>
-      run('take-backlog', ['taken', 'limits'], [messages, room, knownAtMs, nowMs, 100]);
+    const take = takeAndSettle;
     await redis().hset(key('limits'), 'backlog', 10);
     expect(await take(6, 10, 1_000, 1_050)).to.equal(1);
     expect(await take(5, 10, 1_000, 1_060), 'more than is left').to.equal(0);
@@ -93,8 +120,7 @@ describe('a step in Redis', () => {
   });
 
   it('counts what others have taken of a backlog by a clock that differs a little, and nothing of one that has been set back since', async () => {
-    const take = (messages: number, nowMs: number) =>
-      run('take-backlog', ['taken', 'limits'], [messages, 10, nowMs, nowMs, 100]);
+    const take = (messages: number, nowMs: number) => takeAndSettle(messages, 10, nowMs, nowMs);
     await redis().hset(key('limits'), 'backlog', 10);
     const [rightMs, aheadMs] = [50_000, 3_650_000];
     expect([await take(8, aheadMs), await take(3, aheadMs)]).to.deep.equal([1, 0]);

@@ -93,8 +93,9 @@ describe('room in Redis', () => {
     const limited = (queued: number) => ({ ...memory(0, 0, queued), backlogLimits: new Map([['main', 20]]) });
     // Redis has the first one by then; that it has is still on its way.
     const reader = fakeReader([limited(0), limited(10)]);
-    const answers = [true, false];
-    const headroom = new RedisHeadroom(reader.read, fakeClock(), async () => answers.shift() ?? true);
+    const taken = { settle: async () => {} };
+    const answers = [taken, undefined, taken];
+    const headroom = new RedisHeadroom(reader.read, fakeClock(), async () => answers.shift());
     const written = defer<void>();
     const first = take(headroom, 10, () => written.promise);
     const second = take(headroom, 10);

@@ -5,11 +5,12 @@ import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { listDevices } from '@gateway/store/devices/devices';
-import { takeBacklog } from '@gateway/store/limits/take-backlog';
+import { TAKEN_PART_MS, takeBacklog } from '@gateway/store/limits/take-backlog';
 import { countOptOuts } from '@gateway/store/workspace/opt-outs';
 import { createApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { addSender, linkDevice } from './support/device-owner.js';
 import { startTestApi } from './support/test-api.js';
@@ -108,6 +109,36 @@ describe('what an operator allows a workspace', () => {
     expect(await asking).to.equal(202);
     expect(await send(replica), 'more than are allowed').to.equal(503);
     for (const each of [replica, another]) await each.close();
+  });
+
+  it('count what another replica has taken, and writes down late', async () => {
+    const workspace = 'late';
+    await createWorkspace(space.store, workspace);
+    await linkDevice(space.store, { workspace, device: 'default' });
+    const token = await tokenOf(workspace);
+    await setWorkspaceLimits(space.store, workspace, { backlog: 20 });
+    const [late, another] = [await startTestApi(space), await startTestApi(space)];
+    const { run } = late.store;
+    const [taken, writing] = [defer<void>(), defer<void>()];
+    late.store.run = async (name, keys, args) => {
+      if (name === 'accept-send') {
+        taken.resolve();
+        await writing.promise;
+      }
+      return run(name, keys, args);
+    };
+    const send = async (from: typeof api, count: number) =>
+      (await from.call('POST', '/send', { token, json: { to: people(count), text: 'hello' } })).status;
+    const sending = send(late, 15);
+    await taken.promise;
+    // Then this one adds up what waits, before the other one has written.
+    const takenAtMs = systemClock.nowMs();
+    await eventually(() => systemClock.nowMs() >= takenAtMs + 2 * TAKEN_PART_MS);
+    expect(await send(another, 15)).to.equal(503);
+    expect(await send(another, 5)).to.equal(202);
+    writing.resolve();
+    expect(await sending).to.equal(202);
+    for (const each of [late, another]) await each.close();
   });
 
   it('have room for less, while a list for which others took too much waits for a second look', async () => {

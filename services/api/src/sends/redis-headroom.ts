@@ -6,7 +6,7 @@ import { type Clock, inTime, sleep } from '@gateway/runtime/clock';
 import { type Deferred, defer } from '@gateway/runtime/deferred';
 import { ApiError, GatewayError } from '@gateway/runtime/errors';
 import type { Capacity, Room } from '@gateway/store/core/capacity';
-import { type BacklogUse, TAKEN_PART_MS } from '@gateway/store/limits/take-backlog';
+import { type BacklogUse, TAKEN_PART_MS, type TakenBacklog } from '@gateway/store/limits/take-backlog';
 
 /**
  * Requests are refused beyond these shares of `maxmemory`: of what is used, and of that together with what accepted
@@ -55,6 +55,8 @@ interface Taken {
   address: DeviceAddress;
   messages: number;
   isWritten: boolean;
+  /** Where the operator limits them. */
+  ofWorkspace?: TakenBacklog | undefined;
   /** Resolves when it is, or will not be. */
   over: Deferred<void>;
 }
@@ -73,7 +75,7 @@ export function roomUseOf(recipients: number): RoomUse {
 export class RedisHeadroom {
   readonly #read: (known: Capacity | undefined, inUse: readonly Workspace[]) => Promise<Capacity>;
   readonly #clock: Clock;
-  readonly #takeBacklog: (use: BacklogUse) => Promise<boolean>;
+  readonly #takeBacklog: (use: BacklogUse) => Promise<TakenBacklog | undefined>;
   #look: Look | undefined;
   /** A second answer, before its time, for a workspace. */
   readonly #again = new Map<Workspace, Promise<unknown>>();
@@ -98,7 +100,7 @@ export class RedisHeadroom {
   constructor(
     read: (known: Capacity | undefined, inUse: readonly Workspace[]) => Promise<Capacity>,
     clock: Clock,
-    takeBacklog: (use: BacklogUse) => Promise<boolean> = async () => true,
+    takeBacklog: (use: BacklogUse) => Promise<TakenBacklog | undefined> = async () => ({ settle: async () => {} }),
   ) {
     this.#read = read;
     this.#clock = clock;
@@ -134,13 +136,17 @@ export class RedisHeadroom {
       (await this.#reserve(asked)) ?? (await this.#askAgain(address.workspace).then(() => this.#reserve(asked)));
     if (!reserved) throw noRoom();
     const { taken, freeMessages } = reserved;
+    let isRefused = false;
     try {
       return await write(freeMessages);
     } catch (thrown) {
-      if (thrown instanceof ApiError) this.#forget(taken);
+      isRefused = thrown instanceof ApiError;
+      if (isRefused) this.#forget(taken);
       throw thrown;
     } finally {
       taken.isWritten = true;
+      // Not awaited: it counts for some seconds more where this is lost.
+      taken.ofWorkspace?.settle({ nowMs: this.#clock.nowMs(), isRefused }).catch(() => {});
       taken.over.resolve();
     }
   }
@@ -179,12 +185,11 @@ export class RedisHeadroom {
       knownAtMs: this.#knownAtMs,
       nowMs: this.#clock.nowMs(),
     };
-    let isFree = false;
     try {
-      isFree = await this.#takeBacklog(use);
-      return isFree;
+      taken.ofWorkspace = await this.#takeBacklog(use);
+      return taken.ofWorkspace !== undefined;
     } finally {
-      if (!isFree) this.#forget(taken);
+      if (!taken.ofWorkspace) this.#forget(taken);
     }
   }
 
