@@ -73,6 +73,19 @@ describe('events on the command line', () => {
     }
   });
 
+  it('are told from the oldest on behind a cursor that is ahead of all of them, as when a clock was set back', async () => {
+    await optOut('447700900001');
+    const listening = startCli(space, ['webhooks', 'listen', '--after', `${Date.now() + 3_600_000}-0`]);
+    try {
+      await eventually(() => listening.lines.length === 2);
+      const [gap, told] = listening.lines;
+      expect(gap).to.deep.equal({ gap: true, oldest: '0-0' });
+      expect((told!.event as GatewayEvent).data.phones).to.deep.equal(['447700900001']);
+    } finally {
+      await listening.interrupt();
+    }
+  });
+
   it('are posted to a server of this machine, from a cursor on, signed, and what it answers is shown', async () => {
     await optOut('447700900001');
     const { entry } = await endOfLog(space.store, 'main');

@@ -1,5 +1,6 @@
-import { compareEntries, entryBefore, type LogPlace } from '@gateway/contracts/events/cursor';
+import { compareEntries, entryBefore, entryMs, type LogPlace } from '@gateway/contracts/events/cursor';
 import {
+  CLOCKS_DIFFER_MS,
   type EntryOutline,
   type EventEntry,
   openEntry,
@@ -188,6 +189,17 @@ export async function endOfLog(store: Store, workspace: Workspace): Promise<LogP
   const { eventLog } = workspaceKeys(store.space, workspace);
   const info = (await store.redis.xinfo('STREAM', eventLog).catch(noneIfGone)) as unknown[];
   return { entry: String(info[info.indexOf('last-generated-id') + 1] ?? '0-0'), offset: 0 };
+}
+
+/** The clock may have been set back since a place was told. Who goes on there would hear nothing until its time comes, and not know. */
+export async function isAheadOfLog(
+  store: Store,
+  workspace: Workspace,
+  { entry }: LogPlace,
+  nowMs: number,
+): Promise<boolean> {
+  if (entryMs(entry) <= nowMs - CLOCKS_DIFFER_MS) return false;
+  return compareEntries(entry, (await endOfLog(store, workspace)).entry) > 0;
 }
 
 function noneIfGone(thrown: Error): [] {

@@ -1,9 +1,8 @@
-import { compareEntries, entryMs, LOG_START } from '@gateway/contracts/events/cursor';
-import { CLOCKS_DIFFER_MS } from '@gateway/contracts/events/entry';
+import { LOG_START } from '@gateway/contracts/events/cursor';
 import { EVENT_TYPES } from '@gateway/contracts/events/events';
 import { parseReaderCursor, type ReaderPlace } from '@gateway/contracts/events/reader-place';
 import { openEvents } from '@gateway/store/events/open-events';
-import { endOfLog, noteReading } from '@gateway/store/events/read-log';
+import { endOfLog, isAheadOfLog, noteReading } from '@gateway/store/events/read-log';
 import type { ApiToken } from '@gateway/store/workspace/tokens/api-tokens';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
@@ -51,10 +50,7 @@ export async function startReading(
   if (!(await noteReading(store, workspace))) await openEvents(store, workspace, { keyId });
   if (query.after === undefined) return endOfLog(store, workspace);
   const place = parseReaderCursor(query.after) ?? LOG_START;
-  const isAhead = entryMs(place.entry) > clock.nowMs() - CLOCKS_DIFFER_MS;
-  // The clock may have been set back since. Who has such a cursor would hear nothing until its time comes, and not know.
-  if (isAhead && compareEntries(place.entry, (await endOfLog(store, workspace)).entry) > 0)
-    throw eventsGone({ oldest: LOG_START }, 'after');
+  if (await isAheadOfLog(store, workspace, place, clock.nowMs())) throw eventsGone({ oldest: LOG_START }, 'after');
   return place;
 }
 

@@ -1,8 +1,9 @@
+import { LOG_START } from '@gateway/contracts/events/cursor';
 import type { ReaderPlace } from '@gateway/contracts/events/reader-place';
 import type { Workspace } from '@gateway/contracts/ids';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
-import { noteReading } from '@gateway/store/events/read-log';
+import { isAheadOfLog, noteReading } from '@gateway/store/events/read-log';
 import { type ReadEvent, type ReaderGone, readEvents } from '@gateway/store/events/reading/read-events';
 
 interface Following {
@@ -26,7 +27,12 @@ const PAGE = 100;
 export async function* followEvents({ store, workspace, after, types }: Following): AsyncGenerator<Followed> {
   const filter = { ...(types && { types }), limit: PAGE };
   let notedMs = Number.NEGATIVE_INFINITY;
-  for (let next = after; ; ) {
+  let next = after;
+  if (await isAheadOfLog(store, workspace, after, systemClock.nowMs())) {
+    next = LOG_START;
+    yield { oldest: next };
+  }
+  for (;;) {
     if (systemClock.monotonicMs() - notedMs >= NOTE_MS) {
       await noteReading(store, workspace);
       notedMs = systemClock.monotonicMs();
