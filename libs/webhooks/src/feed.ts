@@ -96,6 +96,10 @@ export interface Feed<T extends Told = Told> {
   keyOf(lane: TellLane, told: T): string;
   /** The key that it has once the person is forgotten: of this alone. */
   keyOfForgotten(lane: TellLane, told: T): string;
+  /** Of a change of someone who is forgotten: what they were told before may be put aside under these ids. */
+  idsOfForgotten(told: T): string[];
+  /** From now on it has this key. */
+  setKey(lane: TellLane, told: T, key: string): void;
   /** One event that is told alone, or some changes. */
   pack(webhook: Webhook, told: readonly T[]): Delivery | Promise<Delivery>;
   /** That so many events that were put aside are lost. */

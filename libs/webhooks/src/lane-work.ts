@@ -4,7 +4,7 @@ import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { UPDATED } from '@gateway/store/events/reading/change-shapes';
 import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
+import { findParked, findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import type { FeedRange, Told, ToldWebhook } from './feed.js';
 import { tellsChanges } from './log/look-ahead.js';
 import { type PostedTold, postTold } from './post-told.js';
@@ -90,9 +90,24 @@ export const asideKeyOf = ({ deps, lane }: LaneWork, told: Told): string => deps
 
 /** Events of those for whom something is put aside. */
 export async function whatFollows(work: LaneWork, told: readonly Told[]): Promise<Told[]> {
+  await followForgotten(work, told);
   const keys = new Set(told.map((each) => asideKeyOf(work, each)));
   const parked = await findParkedKeys(work.deps.store, work.taken, [...keys]);
   return told.filter((each) => parked.has(asideKeyOf(work, each)));
+}
+
+/** What was put aside of a recipient before they were forgotten has a key that cannot be made any more: what comes behind it gets the same. */
+async function followForgotten({ deps, taken, lane }: LaneWork, told: readonly Told[]): Promise<void> {
+  if (lane === 'replay') return;
+  const forgotten = told
+    .map((each) => ({ each, ids: deps.feed.idsOfForgotten(each) }))
+    .filter(({ ids }) => ids.length > 0);
+  if (forgotten.length === 0) return;
+  const found = await findParked(deps.store, taken, new Set(forgotten.flatMap(({ ids }) => ids)));
+  for (const { each, ids } of forgotten) {
+    const known = ids.find((id) => found.has(id));
+    if (known !== undefined) deps.feed.setKey(lane, each, found.get(known)!);
+  }
 }
 
 export const isTogether = (told: readonly Told[]): boolean => told[0]?.parks.device !== undefined;

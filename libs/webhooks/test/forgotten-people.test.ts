@@ -1,3 +1,4 @@
+import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { forgetRecipient } from '@gateway/store/sends/change-send';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
@@ -38,6 +39,25 @@ describe('a person who is forgotten', () => {
     expect(new Set(told.map(({ id }) => id)).size).to.equal(40);
     expect(told.filter(({ to }) => to === null)).to.have.length(2);
   });
+
+  for (const types of [['messages.updated'], ['message.sent', 'message.delivered']]) {
+    it(`is told of in order where what came before is put aside: ${types.join()}`, async () => {
+      const run = await create({ gatherSeconds: 1, types });
+      const tag = await accept(PEOPLE);
+      const toldOf = ({ data }: GatewayEvent) =>
+        ((data.changes ?? [data]) as ChangeData[]).filter(({ index }) => index === 7).map(({ status }) => status);
+      stage.refuses = (event) => toldOf(event).includes('sent');
+      await record(tag, 'acked', 0, 20);
+      await wait(run, 120);
+      await record(tag, 'delivered', 0, 20);
+      expect(await forgetRecipient(space.store, address, tag, FORGOTTEN)).to.equal(1);
+      await wait(run, 30);
+      expect(stage.events.flatMap(toldOf)).to.deep.equal([]);
+      stage.refuses = () => false;
+      await wait(run, 1_200);
+      expect(stage.events.flatMap(toldOf)).to.deep.equal(['sent', 'delivered']);
+    });
+  }
 
   it('leaves a gap where they opted out with others, which is counted as wanted', async () => {
     const [asks, doesNot] = [await create(), await create({ types: ['message.received'] })];

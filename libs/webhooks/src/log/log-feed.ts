@@ -36,7 +36,7 @@ import {
   type Waiting,
 } from './look-ahead.js';
 import { isOfOneChange, readChange } from './one-change.js';
-import { idsOf, isOfLostKey } from './other-ids.js';
+import { idsOf, idsOfForgotten, isOfLostKey } from './other-ids.js';
 import { GAP, type LogTold, nameOf, rowsOf, type Step, type ToldStep, toldIn, whatIsLeftOf, whoIn } from './told.js';
 
 /** 72 bits: two people who have the same would only wait for each other. */
@@ -188,6 +188,8 @@ export function logFeed(
       return known;
     },
     keyOfForgotten: (lane, told) => makeKey(lane, told, whatIsLeftOf(told)),
+    idsOfForgotten,
+    setKey: (lane, told, key) => void keys[lane].set(told, key),
     async pack({ settings }, told) {
       const [first] = told as [LogTold];
       const rows = told.flatMap(({ row }) => row ?? []);

@@ -2,6 +2,7 @@ import { keylessId, parseEventId } from '@gateway/contracts/events/event-id';
 import type { ChangeData } from '@gateway/contracts/events/events';
 import { parseMessageId, type Workspace } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
 import type { Store } from '@gateway/store/core/store';
 import { UnknownKeyError } from '@gateway/store/core/vault';
 import { readIdKey } from '@gateway/store/devices/devices';
@@ -16,6 +17,13 @@ export function idsOf({ event, row, parks }: LogTold): string[] {
   const of = messageId === undefined ? undefined : parseMessageId(messageId);
   if (!of || index === undefined || status === undefined) return [parks.id];
   return [parks.id, keylessId(of.shortDeviceId, of.tag, { index, status })];
+}
+
+/** All that a recipient may have been told, if they are forgotten. */
+export function idsOfForgotten(told: LogTold): string[] {
+  const { index, to, status } = (told.row ?? told.event.data) as Partial<ChangeData>;
+  if (index === undefined || to !== null || status === undefined) return [];
+  return idsOf(told).flatMap((id) => RECIPIENT_STATUSES.map((each) => id.slice(0, -status.length) + each));
 }
 
 /**

@@ -119,6 +119,8 @@ function feedOf(
     },
     keyOf: (_lane, { number }) => keyOf(number),
     keyOfForgotten: (_lane, { number }) => `forgotten${number}`,
+    idsOfForgotten: () => [],
+    setKey: () => {},
     async pack(_webhook, told) {
       const numbers = told.map(({ number }) => number);
       await make(numbers);
