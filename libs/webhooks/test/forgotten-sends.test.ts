@@ -3,6 +3,7 @@ import { eventSchema } from '@gateway/contracts/events/events';
 import type { SendTag } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { readEvents } from '@gateway/store/events/reading/read-events';
+import { changeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
@@ -149,6 +150,27 @@ describe('what a webhook was not told of a send before that was forgotten for ro
     const bodies = stage.posted.filter(({ type }) => type === 'events.gap').map((event) => JSON.stringify(event));
     expect(bodies).to.have.length.above(2);
     expect(new Set(bodies).size).to.equal(1);
+  });
+
+  it('is another gap, of another id, once other types are asked for', async () => {
+    const run = await create({ gatherSeconds: 1, types: ['messages.updated', 'send.finished'] });
+    const tag = await accept(PEOPLE.slice(0, 20));
+    // With the last of them it has ended.
+    await record(tag, 'acked', 0, 20);
+    await relay();
+    await forget(tag);
+    stage.refuses = () => true;
+    stage.aheadMs += 2_000;
+    await run();
+    await changeWebhook(space.store, 'main', run.id, { settings: { types: ['send.finished'] } });
+    stage.refuses = () => false;
+    stage.aheadMs += 20_000;
+    await run();
+    const page = await readEvents({ store: space.store, workspace: 'main' }, LOG_START, { limit: 1_000, types });
+    const read = 'rows' in page ? page.rows.map(({ event }) => event) : [];
+    const all = [...stage.posted, ...read];
+    expect(all.map(({ data }) => data.missing)).to.deep.equal([21, 1, 20]);
+    expect(new Set(all.map(({ id }) => id)).size).to.equal(3);
   });
 
   it('is told as its own where the request that it was in ends before what is gone as well', async () => {

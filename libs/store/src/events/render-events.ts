@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { LogPlace } from '@gateway/contracts/events/cursor';
-import type { EventPart, RecipientChange } from '@gateway/contracts/events/entry';
+import { type EventPart, type RecipientChange, weightOf } from '@gateway/contracts/events/entry';
 import { escapeId } from '@gateway/contracts/events/event-id';
 import { type ChangeData, DEFAULT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import { type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
@@ -135,7 +135,10 @@ export interface EntryEvent {
 async function* eachOfEntry(rendering: Rendering, entry: LoggedEntry): AsyncGenerator<EntryEvent> {
   const missing = await countMissing(rendering, entry);
   if (missing > 0) {
-    yield { event: gapOf(rendering.workspace, entry, missing), end: 2 * missing, gap: 'send_gone' };
+    const all = entry.parts.reduce((sum, part) => sum + weightOf(part), 0);
+    // Who asks for other types misses other things: that is another event.
+    const of = missing < all ? `${entry.id}_${missing}` : entry.id;
+    yield { event: gapOf(rendering.workspace, { ...entry, id: of }, missing), end: 2 * all, gap: 'send_gone' };
     return;
   }
   let before = 0;
