@@ -90,6 +90,8 @@ describe('a step in Redis', () => {
   }
 
   it('counts what is taken of a backlog, and not written down yet, whatever is known, for ten seconds', async () => {
+    expect(await takeBacklog('a', 6, 10, 1_000, 1_000), 'without a limit').to.equal(1);
+    expect(await redis().exists(key('unwritten'))).to.equal(0);
     await redis().hset(key('limits'), 'backlog', 10);
     const first = () => takeBacklog('a', 6, 10, 1_000, 1_000);
     expect([await first(), await takeBacklog('b', 4, 10, 1_000, 1_010), await first()]).to.deep.equal([1, 1, 1]);
@@ -105,6 +107,7 @@ describe('a step in Redis', () => {
     expect(await takeBacklog('d', 10, 10, 5_400, 5_400)).to.equal(1);
     expect(await takeBacklog('e', 10, 10, 15_500, 15_500), 'its process has died').to.equal(1);
     expect(await redis().hgetall(key('unwritten'))).to.deep.equal({ '155 e': '10' });
+    expect(await redis().pttl(key('unwritten'))).to.be.within(1, 10_000);
   });
 
   it('counts what is taken of a backlog since the moment of which its room is known, for ten seconds', async () => {

@@ -49,7 +49,8 @@ export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
       'after what others had to tell; `nextCursor` says so. Ask again with `nextCursor`. Nothing is left out: what is not kept any ' +
       'more, after 7 days, is a 410 with the oldest cursor, as is a cursor ahead of all events. The first call of a workspace starts its events; without a call or a webhook they ' +
       'end after 7 days. A call looks through ten thousand changes: with `types` that are rare it may find none while there are more. ' +
-      'A token of a device gets the events of that device. Waiting is for five calls of a token at a time.',
+      'A token of a device gets the events of that device. Waiting is for five calls of a token at a time, and ends with the first event: where ' +
+      'much happens, wait half a second between calls, or read the stream, as a token has 120 calls a minute.',
     answer: {
       status: 200,
       description: 'Events, the oldest first; perhaps none.',
