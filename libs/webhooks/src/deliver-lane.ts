@@ -2,7 +2,7 @@ import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import { failuresOf, isStuck } from './failing-claims.js';
+import { failuresOf, isStuck, MANY_FAILURES, manyFor } from './failing-claims.js';
 import type { Told } from './feed.js';
 import { behindOthers, endCatchUp, passingAway } from './held-parts.js';
 import {
@@ -38,16 +38,7 @@ import {
   passRefused,
   passStuck,
 } from './stuck-claims.js';
-import {
-  type LaneOutcome,
-  MANY_FAILURES,
-  manyFor,
-  pausing,
-  TOO_LARGE,
-  type Work,
-  wasRefused,
-  wasSilent,
-} from './work.js';
+import { type LaneOutcome, pausing, TOO_LARGE, type Work, wasRefused, wasSilent } from './work.js';
 
 /** Where several requests are made at a time, each place has so many until all are settled. */
 const IN_TURN = 5;
@@ -57,6 +48,7 @@ const BUSY = [429, 503];
 /** A lane posts what comes next in the log, until it is taken; what fails often is put aside. */
 export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutcome> {
   if (lane === 'replay' && !given.taken.replay) return 'quiet';
+  given.failed.delete(lane);
   return passingAway(given, lane, deliverIn);
 }
 

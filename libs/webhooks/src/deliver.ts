@@ -6,6 +6,7 @@ import { type TakenWebhook, takeWebhook, warnOfWebhook } from '@gateway/store/we
 import { LANES, type Lane, type TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { readWebhook, type Webhook } from '@gateway/store/webhooks/webhooks';
+import PQueue from 'p-queue';
 import { deliverLane } from './deliver-lane.js';
 import { claimsIn, hasFailed, hasFailedOften, isFailing } from './failing-claims.js';
 import { isBehind, laterIfAway } from './held-parts.js';
@@ -39,7 +40,8 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   if (!webhook) return 'gone';
   // Changed between the two.
   if (webhook.revision !== taken.revision) return 'more';
-  const work: Work = { deps, webhook, taken };
+  const places = new PQueue({ concurrency: Math.max(webhook.settings.concurrency - 1, 1) });
+  const work: Work = { deps, webhook, taken, places, failed: new Set() };
   const outcome = await deliverNext(work, isEarly ? passing : undefined);
   return outcome === 'quiet' && LANES.some((lane) => isBehind(taken.lanes[lane])) ? 'waiting' : outcome;
 }

@@ -1,6 +1,7 @@
 import { compareCursors } from '@gateway/contracts/events/cursor';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import type { LaneClaim, Probe } from '@gateway/store/webhooks/delivering/lanes';
+import { manyFor } from './failing-claims.js';
 import type { Told } from './feed.js';
 import {
   findNext,
@@ -13,7 +14,6 @@ import {
   toldBy,
   whatFollows,
 } from './lane-work.js';
-import { manyFor } from './work.js';
 
 /** Without waiting: for what is there already, and what comes later. */
 export const EARLY_PROBES = 3;

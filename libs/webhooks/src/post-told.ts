@@ -1,5 +1,6 @@
 import { wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { isAsTaken } from '@gateway/store/webhooks/delivering/deliveries';
+import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import type { Delivery, Told } from './feed.js';
 import { requestBytes } from './log/held-texts.js';
@@ -24,14 +25,14 @@ export const wasAllTaken = ({ attempt, takenTold }: PostedTold, told: readonly T
  * Settles when none is under way any more, also where it throws.
  */
 export async function postTold(
-  work: Work,
+  work: Work & { lane: TellLane },
   told: readonly Told[],
   {
     keyOf,
     onTaken,
   }: { keyOf(told: Told): string; onTaken(request: readonly Told[], delivery: Delivery, nowMs: number): void },
 ): Promise<PostedTold | undefined> {
-  const { deps, webhook, taken } = work;
+  const { deps, webhook, taken, places } = work;
   const waiting = told[0]?.parks.device === undefined ? [...chainsOf(told, keyOf).values()] : [[told]];
   const takenTold: Told[] = [];
   const refusedTold: Told[] = [];
@@ -61,27 +62,34 @@ export async function postTold(
     const answered = await post(work, delivery);
     const isTaken = answered !== undefined && wasTaken(answered.attempt);
     if (!isTaken) failed ??= answered ? 'failed' : 'stopped';
+    if (!isTaken) work.failed.add(work.lane);
     if (answered && wasRefused(answered)) refusedTold.push(...chain.slice(chain.indexOf(request)).flat());
     if (isTaken) onTaken(request, delivery, answered.nowMs);
     if (answered) await note(answered);
     return isTaken;
   };
-  const tellInTurn = async () => {
-    for (let next = waiting.shift(); next && !failed; next = waiting.shift()) {
-      for (const request of next) {
-        const share = { holder: keeperOf(taken), bytes: requestBytes(request) };
-        if (!(await deps.memory.hold(share, (hasWaited) => tell(next, request, hasWaited)))) return;
-      }
-      takenTold.push(...next.flat());
+  const tellNext = async () => {
+    const next = failed ? undefined : waiting.shift();
+    for (const request of next ?? []) {
+      const share = { holder: keeperOf(taken), bytes: requestBytes(request) };
+      if (!(await deps.memory.hold(share, (hasWaited) => tell(next!, request, hasWaited)))) return false;
     }
+    takenTold.push(...(next ?? []).flat());
+    return next !== undefined;
+  };
+  const tellInTurn = async (inPlace: (run: () => Promise<boolean>) => Promise<boolean>) => {
+    for (let goesOn = true; goesOn; ) goesOn = await inPlace(tellNext);
   };
   const stop = (thrown: unknown) => {
     failed = 'stopped';
     throw thrown;
   };
   await confirmClaim(work);
-  const places = taken.breaker.failures ? 1 : webhook.settings.concurrency;
-  const runs = Array.from({ length: places }, () => tellInTurn().catch(stop));
+  const others = taken.breaker.failures ? 0 : webhook.settings.concurrency - 1;
+  const beside = Array.from({ length: others }, () =>
+    tellInTurn((run) => places.add(async () => work.failed.size === 0 && run())),
+  );
+  const runs = [tellInTurn((run) => run()), ...beside].map((run) => run.catch(stop));
   await Promise.allSettled(runs);
   await Promise.all(runs);
   if (failed === 'stopped' || !counts) return undefined;

@@ -4,7 +4,7 @@ import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks
 import { claimDelivery, settleDelivery, type TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
-import { failuresOf, isFailing, isStuck, offClockOf } from './failing-claims.js';
+import { failuresOf, isFailing, isStuck, MOST_OFF_CLOCK, manyFor, offClockOf } from './failing-claims.js';
 import type { Told } from './feed.js';
 import { EARLY_PROBES, findProbe, isSilent } from './find-probe.js';
 import { behindOthers, passingAway } from './held-parts.js';
@@ -32,7 +32,7 @@ import { wholeOf, withLead } from './parked/parked-wholes.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
 import { outcomeIn, pauseAfterProbe, wasOtherTaken } from './replay-failures.js';
 import { halved } from './request-size.js';
-import { type LaneOutcome, manyFor, pausing, TOO_LARGE, type Work, wasRefused } from './work.js';
+import { type LaneOutcome, pausing, TOO_LARGE, type Work, wasRefused } from './work.js';
 
 /**
  * What failed three times may be what no server likes, or the server may be out of order: then what comes behind it is posted, a probe. If
@@ -43,8 +43,6 @@ import { type LaneOutcome, manyFor, pausing, TOO_LARGE, type Work, wasRefused } 
 
 /** So many less where it was itself tried early, in the place of another one. */
 export const EARLY_SPENT = 2;
-/** A failing endpoint gets so many requests that its clock does not ask for, until something is taken: with these a day is 110 at most. */
-const MOST_OFF_CLOCK = 7;
 /** After something was put aside. */
 const DOUBT_MS = 10 * 60_000;
 

@@ -16,6 +16,7 @@ import {
   readDue,
   readParked,
 } from '@gateway/store/webhooks/delivering/parked/parked';
+import { MANY_FAILURES } from '../failing-claims.js';
 import type { Told, ToldAgain } from '../feed.js';
 import { isTogether, pickFar } from '../lane-work.js';
 import { requestBytes } from '../log/held-texts.js';
@@ -25,7 +26,6 @@ import {
   confirmClaim,
   keeperOf,
   type LaneOutcome,
-  MANY_FAILURES,
   pausing,
   post,
   type Work,

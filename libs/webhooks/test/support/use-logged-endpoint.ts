@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -150,7 +150,12 @@ export function useLoggedEndpoint() {
         ...{ connections, known: {}, memory: new ByteBudget(stage.roomBytes) },
         untilNews: () => sleep(LOOK_AGAIN_MS),
       };
-      let ending = new AbortController();
+      const begin = () => {
+        const controller = new AbortController();
+        setMaxListeners(0, controller.signal);
+        return controller;
+      };
+      let ending = begin();
       const memory: FeedMemory = { passed: new Map(), reads: new Map(), due: new Map() };
       const onGap = () => void stage.gaps.push('log_gone');
       const makeFeed = () => logFeed(space.store, 'main', { clock, onGap, memory });
@@ -165,7 +170,7 @@ export function useLoggedEndpoint() {
       /** The process ends: nothing is decided of what is under way. The next one goes on. */
       const end = () => {
         const ended = ending;
-        ending = new AbortController();
+        ending = begin();
         ended.abort();
       };
       return Object.assign(() => tellAs('process-1'), { id: made.id, memory, as: tellAs, end });
