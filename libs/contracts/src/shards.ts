@@ -48,3 +48,13 @@ export const allShardsIn = (parts: readonly { shards: ShardSet }[]): ShardSet =>
 
 export const withoutShards = (set: ShardSet, others: ShardSet): ShardSet =>
   toShardSet(shardsIn(set).filter((shard) => !hasShard(others, shard)));
+
+/** What both let through. */
+export function narrowed(one: ShardFilter | undefined, other: ShardFilter | undefined): ShardFilter | undefined {
+  if (!one || !other) return one ?? other;
+  if ('without' in one && 'without' in other)
+    return { without: allShardsIn([{ shards: one.without }, { shards: other.without }]) };
+  const [{ only }, rest] = 'only' in one ? [one, other] : [other as { only: ShardSet }, one];
+  const left = 'without' in rest ? rest.without : withoutShards(only, rest.only);
+  return { only: withoutShards(only, left) };
+}

@@ -4,7 +4,7 @@ import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/deliverin
 import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { failuresOf, isStuck, MANY_FAILURES, manyFor } from './failing-claims.js';
 import type { Told } from './feed.js';
-import { behindOthers, endCatchUp, passingAway } from './held-parts.js';
+import { behindOthers, endCatchUp, passingAway, postpone } from './held-parts.js';
 import {
   endsBefore,
   endsOtherwise,
@@ -82,8 +82,9 @@ async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
   const found = await findNext(work, range, (to) => deps.posted.cut(place, to));
   if (found === 'later') return found;
   if (found === undefined) {
-    if (lane === 'replay') return endReplay(work);
-    return state.catchesUp ? endCatchUp(work, state) : 'quiet';
+    if (state.catchesUp) return endCatchUp(work, state);
+    if (lane !== 'replay') return 'quiet';
+    return state.held ? postpone(work) : endReplay(work);
   }
   const { to, told } = found;
   if (told.length === 0) return passOver(work, to);

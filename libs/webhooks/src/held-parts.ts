@@ -1,7 +1,7 @@
 import { allShardsIn, NO_SHARDS, type ShardSet, withoutShards } from '@gateway/contracts/shards';
 import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
-import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
+import { claimDelivery, postponeReplay } from '@gateway/store/webhooks/delivering/deliveries';
 import type { HeldPart, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { isStuck } from './failing-claims.js';
 import { inLane, type LaneWork } from './lane-work.js';
@@ -10,7 +10,7 @@ import type { LaneOutcome, Work } from './work.js';
 
 /**
  * While a node of a Redis Cluster is away, a lane passes what lies there, and all else that comes of the same shards, so that the order of
- * each device stays. Once the node is back, what was passed is told first. In strict order nothing is passed, and of replays neither.
+ * each device stays. Once the node is back, what was passed is told first. In strict order nothing is passed.
  * Where that is refused often, the lane goes on beside it: what else it has to tell is tried in its place.
  */
 export async function passingAway(
@@ -81,8 +81,15 @@ export function endCatchUp(work: LaneWork, { catchesUp, ...former }: LaneState):
   return write(work, { ...state, cursor: to, ...(asked && { asked }) });
 }
 
+/** All of a replay is told but what it has passed: meanwhile others have their turn. */
+export async function postpone({ deps, taken }: LaneWork): Promise<'more' | 'later' | 'taken'> {
+  const outcome = await postponeReplay(deps.store, taken);
+  if (outcome === 'fenced') return 'taken';
+  return outcome === 'done' ? 'more' : 'later';
+}
+
 async function pass(work: LaneWork, away: ShardSet): Promise<LaneOutcome> {
-  if (work.lane === 'replay' || work.webhook.settings.order === 'strict') return 'later';
+  if (work.webhook.settings.order === 'strict') return 'later';
   const state = work.taken.lanes[work.lane];
   const next = state.catchesUp ? putBack(state) : state.claim ? await holdClaim(work, away) : holdFrom(state, away);
   return next ? write(work, next) : 'later';
@@ -120,11 +127,11 @@ interface Claimed {
   shards: ShardSet;
 }
 
-async function findClaimed({ deps, webhook, taken, lane }: LaneWork): Promise<Claimed> {
+async function findClaimed({ deps, webhook, taken, lane, source }: LaneWork): Promise<Claimed> {
   const { claim, cursor } = taken.lanes[lane];
   const { probe, to: end } = claim!;
   const to = probe && 'to' in probe ? probe.to : end;
-  return { to, shards: await deps.feed.findShards(webhook, lane, { after: cursor, to }) };
+  return { to, shards: await deps.feed.findShards(webhook, source, { after: cursor, to }) };
 }
 
 function holdAll({ taken, lane }: LaneWork, { to, shards }: Claimed): LaneState {

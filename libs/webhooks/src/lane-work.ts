@@ -1,5 +1,5 @@
 import { compareCursors, parseCursor } from '@gateway/contracts/events/cursor';
-import { allShardsIn, type ShardFilter } from '@gateway/contracts/shards';
+import { allShardsIn, narrowed, type ShardFilter } from '@gateway/contracts/shards';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { UPDATED } from '@gateway/store/events/reading/change-shapes';
 import { claimDelivery } from '@gateway/store/webhooks/delivering/deliveries';
@@ -24,7 +24,8 @@ export function inLane(work: Work, lane: TellLane): LaneWork {
     const shards = shardsTold(taken.lanes[lane]);
     return { ...work, webhook: shards ? { ...webhook, shards } : webhook, lane, source: lane };
   }
-  const { times, shards } = 'request' in replay ? replay.request : { ...replay, shards: undefined };
+  const { times, shards: ofRequest } = 'request' in replay ? replay.request : { ...replay, shards: undefined };
+  const shards = narrowed(ofRequest, shardsTold(taken.lanes.replay));
   const source = 'request' in replay ? replay.request.lane : lane;
   const told = { ...webhook, ...(times && { times }), ...(shards && { shards }) };
   return { ...work, webhook: told, lane, source };
@@ -47,7 +48,8 @@ async function findEnd(work: LaneWork, range: FeedRange) {
 }
 
 function endOf({ taken: { lanes, replay }, lane }: LaneWork): string | undefined {
-  if (lane !== 'replay' || !replay) return lanes[lane].catchesUp?.to;
+  const { catchesUp } = lanes[lane];
+  if (lane !== 'replay' || !replay || catchesUp) return catchesUp?.to;
   return 'request' in replay ? replay.request.to : replay.to;
 }
 

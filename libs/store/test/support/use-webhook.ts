@@ -3,12 +3,14 @@ import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
 import {
   claimDelivery,
+  postponeReplay,
   settleDelivery,
   takeWebhook,
   warnOfWebhook,
 } from '@gateway/store/webhooks/delivering/deliveries';
 import { endLongWaits, readDue, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
@@ -19,6 +21,8 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   const wanted = { settings: DEFAULT_WEBHOOK_SETTINGS, target, secrets: [{ secret: 'whsec_x' }] };
   const made = await createWebhook(store, 'main', wanted);
   if (made === 'full') throw new Error('full');
+  const place = { workspace: 'main', id: made.id };
+  for (const afterMs of [1, 2]) await replayWebhook(store, place, { afterMs, beforeMs: 3 }, 3);
   await fill();
   const { revision } = made;
   // As for one that the version before has made.
@@ -27,11 +31,7 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   expect(await readParkingKey(store, 'main', made.id)).to.deep.equal(parkingKey);
   const attempt = { webhookId: 'evt_1', atMs: Date.now(), tookMs: 1, status: 200, error: null, answer: '' };
   expect(await recordAttempt(store, 'main', made.id, { attempt, verifiesRevision: revision })).to.equal('active');
-  const taken = await takeWebhook(
-    store,
-    { workspace: 'main', id: made.id },
-    { processId: 'process-1', sessionMs: 60_000 },
-  );
+  const taken = await takeWebhook(store, place, { processId: 'process-1', sessionMs: 60_000 });
   if (typeof taken === 'string') throw new Error(taken);
   const lane = 'prompt' as const;
   const event = { entry: '1-1', id: 'evt_1', type: 'send.finished' };
@@ -61,6 +61,11 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   const ended = { lane: 'replay', state: undefined, nowMs: 3 } as const;
   expect(await claimDelivery(store, taken, { ...ended, state: { cursor: '1-0' } })).to.equal(true);
   expect(await claimDelivery(store, taken, ended)).to.equal(true);
+  const next = await takeWebhook(store, place, { processId: 'process-1', sessionMs: 60_000 });
+  if (typeof next === 'string') throw new Error(next);
+  expect(await claimDelivery(store, next, { ...ended, state: { cursor: '1-0' } })).to.equal(true);
+  expect(await postponeReplay(store, next)).to.equal('alone');
+  expect(await claimDelivery(store, next, ended)).to.equal(true);
   const failing = { status: 'failing', breaker: { failures: 1, sinceMs: 1 } } as const;
   const failed = { ...settled, changes: [], state: { cursor: '3-0' } };
   expect(await settleDelivery(store, taken, failed, { attempt, outcome: failing })).to.equal(true);

@@ -35,7 +35,8 @@ export async function findShards(
     for (const entry of found.entries) {
       if (comparePlaces({ entry: former, offset: 0 }, end) >= 0) return toShardSet(shards);
       former = entry.id;
-      const isTold = entry.class === lane && isOfTime(entry.atMs) && isWanted(workspace, entry, filter);
+      const isTold =
+        (lane === 'replay' || entry.class === lane) && isOfTime(entry.atMs) && isWanted(workspace, entry, filter);
       if (isTold) shards.add(shardOfEvent({ workspace, device: entry.device }));
     }
     if (found.isLast) return toShardSet(shards);

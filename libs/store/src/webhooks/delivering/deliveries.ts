@@ -61,6 +61,14 @@ const settleStep = defineScript({
   reply: REPLY,
 });
 
+const postponeStep = defineScript({
+  name: 'postpone-replay',
+  whenFull: 'runs',
+  keys: ['webhook', 'replays'],
+  args: { processId: text, replay: text, state: text },
+  reply: oneOf('done', 'waits', 'alone', 'fenced'),
+});
+
 /** One endpoint as the process that delivers to it has it. */
 export interface TakenWebhook {
   workspace: Workspace;
@@ -173,6 +181,18 @@ export async function settleDelivery(
   note(taken, write);
   if (outcome) taken.breaker = outcome.breaker;
   return true;
+}
+
+/**
+ * Others have their turn before what is left of the first replay. `waits`: what comes first now was put behind others before, too; `alone`: there is
+ * no other. From then on the endpoint is not as it was taken, as where it is `fenced`.
+ */
+export function postponeReplay(
+  store: Store,
+  { workspace, id, processId, stored }: TakenWebhook,
+): Promise<'done' | 'waits' | 'alone' | 'fenced'> {
+  const { webhook, replays } = parkedKeys(store, workspace, id);
+  return postponeStep(store, { webhook, replays, processId, replay: stored.wanted, state: stored.replay });
 }
 
 /**

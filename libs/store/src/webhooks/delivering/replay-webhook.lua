@@ -27,6 +27,8 @@ for i = before_wanted + 1, #ARGV, 2 do
     redis.call('ZADD', due_key, now_ms, wanted)
   elseif ARGV[i] == 'range' and not redis.call('LPOS', replays_key, wanted) then
     redis.call('RPUSH', replays_key, wanted)
+    -- The version before ends one without looking for this.
+    redis.call('HDEL', webhook_key, 'replay:' .. wanted)
   end
 end
 return 'done'

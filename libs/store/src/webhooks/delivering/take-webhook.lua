@@ -16,9 +16,16 @@ if owner ~= process_id then
   redis.call('HSET', webhook_key, 'owner', process_id)
   if redis.call('HLEN', parked_key) > 0 then mend_parked() end
 end
+local wanted = redis.call('LINDEX', replays_key, 0)
+-- What was put behind others goes on from where it was.
+local waiting = wanted and redis.call('HGET', webhook_key, 'replay:' .. wanted)
+if waiting then
+  redis.call('HSETNX', webhook_key, 'lane:replay', waiting)
+  redis.call('HDEL', webhook_key, 'replay:' .. wanted)
+end
 local revision, breaker, lost = unpack(redis.call('HMGET', webhook_key, 'revision', 'breaker', 'parkedLost'))
 local found = { 'yours', created, all, revision, breaker or '', tostring(redis.call('HLEN', parked_key)), lost or '0',
-  redis.call('LINDEX', replays_key, 0) or '' }
+  wanted or '' }
 for i = before_lanes + 1, #ARGV do
   found[#found + 1] = redis.call('HGET', webhook_key, 'lane:' .. ARGV[i]) or ''
 end
