@@ -56,6 +56,8 @@ describe('a replay that is put behind the others', () => {
     expect((await take()).lanes.replay).to.deep.equal({ cursor: '6-0' });
     await end(again);
     expect((await take()).lanes.replay).to.deep.equal({ cursor: '7-0' });
+    const fields = await space.store.redis.hkeys(workspaceKeys(space.store.space, 'main').webhook(id));
+    expect(fields.filter((field) => field.startsWith('replay:'))).to.deep.equal([]);
   });
 
   it('stays the first where it is the only one', async () => {
