@@ -92,6 +92,8 @@ export interface Feed<T extends Told = Told> {
    * way round. `gone`: the log has it no more, or what it tells of is gone; `undefined`: it is not for this endpoint any more.
    */
   readAgain(webhook: Webhook, events: readonly ParkedEvent[]): Promise<(ToldAgain<T> | 'gone' | undefined)[]>;
+  /** Of which shard each is that was put aside. */
+  findShardsOf(events: readonly ParkedEvent[]): Promise<number[]>;
   /** Of whom it tells: of what has the same key the order holds. No one learns from it who that is. */
   keyOf(lane: TellLane, told: T): string;
   /** The key that it has once the person is forgotten: of this alone. */

@@ -9,13 +9,14 @@ import {
 import { type EventIdParts, parseEventId } from '@gateway/contracts/events/event-id';
 import type { GatewayEvent } from '@gateway/contracts/events/events';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
+import { shardOfEvent } from '@gateway/contracts/shards';
 import { hideParts } from '@gateway/contracts/webhooks/hide-parts';
 import type { Clock } from '@gateway/runtime/clock';
 import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
 import type { Store } from '@gateway/store/core/store';
 import { digest } from '@gateway/store/core/vault';
 import { describeReceived } from '@gateway/store/events/describe-received';
-import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/read-log';
+import { type LoggedEntry, readDevices, readEntries, readLog } from '@gateway/store/events/read-log';
 import { type AskedPart, UPDATED, wantedOf } from '@gateway/store/events/reading/change-shapes';
 import { gatheredAgain, gatherGaps } from '@gateway/store/events/reading/gaps';
 import { type EntryEvent, entryReader, updateOf } from '@gateway/store/events/render-events';
@@ -136,6 +137,10 @@ export function logFeed(
     },
     findShards: (webhook, lane, { after, to }) =>
       findShards({ store, workspace }, { webhook, lane, after: parseCursor(after)! }, parseCursor(to)!),
+    async findShardsOf(events) {
+      const devices = await readDevices(store, workspace, [...new Set(events.map(({ entry }) => entry))]);
+      return events.map(({ entry }) => shardOfEvent({ workspace, device: devices.get(entry) }));
+    },
     async readAgain(webhook, events) {
       const { types } = webhook.settings;
       memory.parkingKey ??= webhook.parkingKey ?? (await readParkingKey(store, workspace, webhook.id));

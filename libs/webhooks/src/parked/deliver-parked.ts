@@ -1,7 +1,9 @@
 import { entryMs } from '@gateway/contracts/events/cursor';
 import { EVENT_LOG } from '@gateway/contracts/events/entry';
+import { hasShard } from '@gateway/contracts/shards';
 import { type BreakerOutcome, DELAYS_MS, isOver, nextBreaker, waitsUntilMs } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, wasTaken } from '@gateway/contracts/webhooks/webhook';
+import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
 import { claimDelivery, isAsTaken, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import {
   endLongWaits,
@@ -54,7 +56,12 @@ export async function deliverParked(work: Work): Promise<LaneOutcome> {
   if (!state.claim && !(await claimDelivery(deps.store, taken, { lane: 'parked', state: claimed, nowMs })))
     return 'taken';
   await confirmClaim(work);
-  return 'lost' in claim ? deliverLost(work, claim) : deliverKeys(work, claim);
+  if ('lost' in claim) return deliverLost(work, claim);
+  return deliverKeys(work, claim).catch((thrown: unknown) => {
+    // What may have been posted comes again as it was, before anything else.
+    if (!(thrown instanceof ShardsAwayError) || state.claim) throw thrown;
+    return postponeAway(work, claim, thrown);
+  });
 }
 
 type KeysClaim = Extract<ParkedClaim, { keys: unknown }>;
@@ -191,6 +198,33 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   );
   const clocks = wholes.map(([key, whole]) => [key, { failures: silences - 1, whole }] as const);
   return settle(work, answered, { state, changes: waitAgain(work, answered, clocks, told) });
+}
+
+/** Until it is looked again whether a node is back. */
+const AWAY_AGAIN_MS = 10_000;
+
+/** Nothing of the claim was posted: what of it lies on a node that is away waits for a while, and the others are chosen anew. */
+async function postponeAway(work: Work, claim: KeysClaim, away: ShardsAwayError): Promise<LaneOutcome> {
+  const { deps, taken } = work;
+  const parked = await readParked(
+    deps.store,
+    taken,
+    claim.keys.map(([key]) => key),
+    new Map(claim.keys),
+  );
+  const shards = await deps.feed.findShardsOf(parked.flatMap(({ events }) => events));
+  const isAway = parked.map(({ events }) =>
+    shards.splice(0, events.length).some((shard) => hasShard(away.shards, shard)),
+  );
+  if (!isAway.includes(true)) throw away;
+  const nowMs = deps.clock.nowMs();
+  // One request has one clock.
+  const waits = parked.filter(({ clock }, i) => isAway[i] || clock.whole);
+  const changes = waits.map(({ key, clock }): ParkedChange => {
+    return { what: 'wait', key, clock: { ...clock, nextAttemptMs: nowMs + AWAY_AGAIN_MS } };
+  });
+  const { claim: _, ...state } = taken.parked;
+  return (await claimDelivery(deps.store, taken, { lane: 'parked', state, changes, nowMs })) ? 'more' : 'taken';
 }
 
 interface Chosen {
