@@ -1,4 +1,5 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
@@ -240,6 +241,10 @@ describe('an endpoint to which anything may happen: it fails, its owner changes 
       const wanted = [...sends.flatMap(({ levels }) => levels), ...written].reduce((total, each) => total + each, 0);
       if (count !== wanted) wrong.push(`${count} of ${wanted} told`);
       if (stage.events.some(({ type }) => type === 'events.gap')) wrong.push('a gap');
+      const keys = workspaceKeys(space.store.space, 'main');
+      const waiting = await space.store.redis.llen(keys.webhookReplays(run.id));
+      const fields = await space.store.redis.hkeys(keys.webhook(run.id));
+      if (waiting > 0 || fields.some((field) => field.startsWith('replay:'))) wrong.push(`${waiting} replays wait`);
       expect(wrong, played.join(', ')).to.deep.equal([]);
     });
   }
