@@ -13,6 +13,7 @@ import { readEvents } from '@gateway/store/events/reading/read-events';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { type SurveyedWorkspaces, surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
@@ -90,7 +91,7 @@ describe('a webhook of a workspace while a node of a Redis Cluster is away that 
     const isThere = (device: string) => portOf(space, deviceKeys(store.space, at(device)).device) === lost.port;
     const at = (device: string) => ({ workspace: 'main', device });
     const [there, elsewhere] = [names.find(isThere)!, names.find((name) => !isThere(name))!];
-    await createEndpoint('main');
+    const id = await createEndpoint('main');
     const sendFrom = async (device: string) => {
       const owner = (await takeDevice(store, at(device), { owner: 'a', ttlMs: 600_000 }))!;
       const nowMs = Date.now();
@@ -108,7 +109,7 @@ describe('a webhook of a workspace while a node of a Redis Cluster is away that 
     const relay = async () => {
       for (const full of await findFullOutboxes(store, 'main')) await relayOutbox(store, full);
     };
-    return { there, elsewhere, relay, ofThere: await sendFrom(there), ofElsewhere: await sendFrom(elsewhere) };
+    return { id, there, elsewhere, relay, ofThere: await sendFrom(there), ofElsewhere: await sendFrom(elsewhere) };
   }
 
   function startDeliveries() {
@@ -166,6 +167,35 @@ describe('a webhook of a workspace while a node of a Redis Cluster is away that 
       await eventually(() => told.length === 2 * 45, WITHIN);
     });
   }
+
+  it('is told once more of the others meanwhile, also by the next replay, and then of these', async () => {
+    const { id, there, elsewhere, relay, ofThere, ofElsewhere } = await prepare();
+    await ofThere(0, 10);
+    await relay();
+    await ofElsewhere(0, 10);
+    await relay();
+    startDeliveries();
+    await eventually(() => told.length === 40, WITHIN);
+    await deliveries!.close();
+    told.length = 0;
+    const ask = (minutes: number) => {
+      const times = { afterMs: Date.now() - minutes * 60_000, beforeMs: Date.now() + 60_000 };
+      return replayWebhook(space.store, { workspace: 'main', id }, times, Date.now());
+    };
+    expect(await ask(5)).to.deep.equal({ unknown: [] });
+    lost.freeze();
+    const fromMs = performance.now();
+    startDeliveries();
+    await eventually(() => aloneOf(elsewhere).length === 10, WITHIN);
+    expect(performance.now() - fromMs, 'until it was told').to.be.below(SOON_MS);
+    expect(await ask(6)).to.deep.equal({ unknown: [] });
+    deliveries!.wake('main');
+    await eventually(() => aloneOf(elsewhere).length === 20, WITHIN);
+    expect(aloneOf(there)).to.deep.equal([]);
+    lost.thaw();
+    await eventually(() => told.length === 80, WITHIN);
+    expect(aloneOf(there)).to.deep.equal([...alone(there, 0, 10), ...alone(there, 0, 10)]);
+  });
 
   it('counts on as it was found last, where that node has all of a workspace; others are counted anew', async () => {
     const { store } = space;
