@@ -68,17 +68,18 @@ export async function postTold(
     if (answered) await note(answered);
     return isTaken;
   };
-  const tellNext = async () => {
+  const tellNext = async (hasWaitedForPlace: boolean) => {
     const next = failed ? undefined : waiting.shift();
     for (const request of next ?? []) {
       const share = { holder: keeperOf(taken), bytes: requestBytes(request) };
-      if (!(await deps.memory.hold(share, (hasWaited) => tell(next!, request, hasWaited)))) return false;
+      const told = deps.memory.hold(share, (hasWaited) => tell(next!, request, hasWaited || hasWaitedForPlace));
+      if (!(await told)) return false;
     }
     takenTold.push(...(next ?? []).flat());
     return next !== undefined;
   };
-  const tellInTurn = async (inPlace: (run: () => Promise<boolean>) => Promise<boolean>) => {
-    for (let goesOn = true; goesOn; ) goesOn = await inPlace(tellNext);
+  const tellInTurn = async (run: () => Promise<boolean>) => {
+    for (let goesOn = true; goesOn; ) goesOn = await run();
   };
   const stop = (thrown: unknown) => {
     failed = 'stopped';
@@ -87,9 +88,9 @@ export async function postTold(
   await confirmClaim(work);
   const others = taken.breaker.failures ? 0 : webhook.settings.concurrency - 1;
   const beside = Array.from({ length: others }, () =>
-    tellInTurn((run) => places.add(async () => work.failed.size === 0 && run())),
+    tellInTurn(() => places.add(async () => work.failed.size === 0 && tellNext(true))),
   );
-  const runs = [tellInTurn((run) => run()), ...beside].map((run) => run.catch(stop));
+  const runs = [tellInTurn(() => tellNext(false)), ...beside].map((run) => run.catch(stop));
   await Promise.allSettled(runs);
   await Promise.all(runs);
   if (failed === 'stopped' || !counts) return undefined;

@@ -1,5 +1,6 @@
 import type { ChangeData } from '@gateway/contracts/events/events';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { defer } from '@gateway/runtime/deferred';
 import type { LaneState } from '@gateway/store/webhooks/delivering/lanes';
 import { pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { eventually } from '@gateway/testkit/eventually';
@@ -62,5 +63,24 @@ describe('an endpoint that is paused while a request of it is under way', () => 
     await run();
     const told = stage.events.map(({ data }) => Number(data.index)).sort((one, other) => one - other);
     expect(told).to.deep.equal([...Array(10).keys()]);
+  });
+
+  it('is told no more of what waits for a place that another lane has', async () => {
+    const run = await create({ types: ['message.sent'], concurrency: 2, gatherSeconds: 1 });
+    await record(await accept(PEOPLE.slice(10)), 'acked', 0, 30);
+    await record(await accept(PEOPLE.slice(0, 5)), 'acked', 0, 5);
+    const paused = defer<unknown>();
+    let underWay = 0;
+    stage.take = async () => {
+      // One of each lane, and one beside them.
+      if (++underWay === 3) paused.resolve(await pauseWebhook(space.store, 'main', run.id));
+      await paused.promise;
+    };
+    stage.aheadMs += 2_000;
+    await run();
+    expect(stage.posted).to.have.length(3);
+    await resumeWebhook(space.store, 'main', run.id);
+    await run();
+    expect(stage.events).to.have.length(35);
   });
 });
