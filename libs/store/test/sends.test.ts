@@ -17,7 +17,7 @@ describe('sends', () => {
   const { address, space, ownership } = useOwnedDevice();
 
   async function openedSend(options: { expiresAtMs?: number; parts?: number } = {}) {
-    const { messageId } = await acceptSend(space.store, address, {
+    const { messageId, owner } = await acceptSend(space.store, address, {
       kind: 'text',
       content: { kind: 'text', text: 'hello' },
       parts: options.parts ?? 1,
@@ -27,7 +27,7 @@ describe('sends', () => {
       nowMs: Date.now(),
       expiresAtMs: options.expiresAtMs ?? Date.now() + 60_000,
     });
-    return { messageId, tag: parseMessageId(messageId)!.tag };
+    return { messageId, owner, tag: parseMessageId(messageId)!.tag };
   }
   const claim = (tag: string, recipient: number, part = 0) =>
     claimRecipient(space.store, ownership, { tag, recipient, part, nowMs: Date.now() });
@@ -61,6 +61,32 @@ describe('sends', () => {
     await rewriteHead(space.store, address, messageId, { version: 99 });
     const thrown = await readSend(space.store, address, messageId).catch((error: Error) => error.message);
     expect(thrown).to.match(/unknown version 99/);
+  });
+
+  it('writes a send down once when Redis is asked twice, as the first answer was lost', async () => {
+    const { run } = space.store;
+    const asked: string[] = [];
+    const store: typeof space.store = {
+      ...space.store,
+      run: async (name, ...rest) => {
+        asked.push(name);
+        await run(name, ...rest);
+        return run(name, ...rest);
+      },
+    };
+    const before = (await readDeviceState(space.store, address)).waitingMessages;
+    const open = await listOpenSends(space.store, address);
+    const { messageId, owner } = await acceptSend(store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'once' }, parts: 1, recipients, owner: 't', requestId: 'r' },
+      ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+    });
+    expect(asked).to.deep.equal(['accept-send']);
+    expect(owner, 'the process that hears of it').to.equal((await openedSend()).owner);
+    const opened = (await listOpenSends(space.store, address)).length - open.length;
+    expect(opened, 'this one, and the one beside it').to.equal(2);
+    expect(await counts(messageId)).to.include({ queued: recipients.length });
+    const { waitingMessages } = await readDeviceState(space.store, address);
+    expect(waitingMessages - before).to.equal(2 * recipients.length);
   });
 
   it('lets statuses only move forward, whatever the order of the news', async () => {

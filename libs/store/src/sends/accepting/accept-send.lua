@@ -3,14 +3,14 @@
 -- `quota_bytes` is what the sends of this owner may take, `free_messages` how many more messages Redis has room for (0: any);
 -- `is_bounded` says whether it may be refused for these.
 -- Output: { 1, session of the owner of the device that lives, or '', ended send to be forgotten for room ... },
---   { 0, attempts that were used up } when the tag is taken (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when sends
+--   { 0, attempts that were used up } when the tag is taken by another send (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when sends
 --   of this owner take, or wait for, all that they may, { -3 } when the device is gone, or has another account since `account_epoch`
 --- @include head
 --- @include book
 --- @include due
 --- @include activity
 --- @include totals
---- @constants IDEMPOTENCY_MS TAKEN_IN_MS SMALL_SEND_RECIPIENTS PRIORITY_SPAN LISTED_MS QUEUED decode_head
+--- @constants IDEMPOTENCY_MS TAKEN_IN_MS SMALL_SEND_RECIPIENTS PRIORITY_SPAN LISTED_MS QUEUED decode_head knows_version
 local MOST_FORGOTTEN = 200
 -- Of the messages that might wait without those of the owner, or of the device.
 local OWNERS_PART, DEVICES_PART = 4, 2
@@ -22,7 +22,21 @@ if idempotency_key then
 end
 local made, epoch = unpack(redis.call('HMGET', device_key, 'createdAtMs', 'accountEpoch'))
 if not made or (epoch or '0') ~= account_epoch then return { -3 } end
-if tonumber(attempt) < freed or redis.call('EXISTS', record_key) == 1 then return { 0, tostring(freed) } end
+local function living_session()
+  local session = string.match(redis.call('GET', device_owner_key) or '', '^(.*):')
+  local lives = session and redis.call('EXISTS', session_prefix .. session) == 1
+  return lives and session or ''
+end
+-- A client that has lost the reply asks once more, as one of a Cluster does whose node has gone: without a key the id tells that it is
+-- the same send.
+local function is_accepted()
+  local head = redis.call('GETRANGE', record_key, 0, HEAD_BYTES - 1)
+  if idempotency_key or not knows_version(string.byte(head)) then return false end
+  return load_texts(decode_head(head)).message_id == message_id
+end
+local is_taken = redis.call('EXISTS', record_key) == 1
+if is_taken and is_accepted() then return { 1, living_session() } end
+if tonumber(attempt) < freed or is_taken then return { 0, tostring(freed) } end
 local quota = tonumber(quota_bytes)
 local ended, bytes = ended_key(owner), bytes_key(owner)
 local function size_of(entry) return tonumber(string.match(entry, ' (%d+)$')) end
@@ -69,6 +83,4 @@ if idempotency_key then
   redis.call('HSET', idempotency_key, 'messageId', message_id, 'fingerprint', fingerprint, 'answer', answer)
   redis.call('PEXPIRE', idempotency_key, IDEMPOTENCY_MS)
 end
-local session = string.match(redis.call('GET', device_owner_key) or '', '^(.*):')
-local lives = session and redis.call('EXISTS', session_prefix .. session) == 1
-return { 1, lives and session or '', unpack(spent) }
+return { 1, living_session(), unpack(spent) }
