@@ -91,6 +91,7 @@ function connectCluster(nodes: RedisNode[], options: ClientOptions, learn: (pres
 function shareNodes(cluster: Cluster, nodes: RedisNode[], learn: (present: RedisNode[]) => void): Cluster {
   cluster.on('+node', leaveWhenRefused);
   settleConnects(cluster);
+  sendNothingLate(cluster);
   cluster.on('refresh', () => {
     const present = cluster.nodes('all').map(({ options: { host, port } }) => ({ host: host!, port: port! }));
     if (present.length > 0) learn(present);
@@ -116,6 +117,24 @@ function settleConnects(cluster: Cluster): void {
       };
       connect().then(settle(resolve), (error: Error) => settle(() => reject(error))());
     });
+}
+
+/**
+ * A command that a node has not answered in time fails, and stays with that node: ioredis would send it to the next one as soon as the node
+ * has gone, and undo what its caller has done since.
+ */
+function sendNothingLate(cluster: Cluster): void {
+  const ended = new WeakSet<object>();
+  const sendAnywhere = cluster.sendCommand.bind(cluster);
+  cluster.sendCommand = (command, ...where) => {
+    const end = () => void ended.add(command);
+    command.promise.then(end, end);
+    return sendAnywhere(command, ...where);
+  };
+  cluster.on('+node', (node: Redis) => {
+    const send = node.sendCommand.bind(node);
+    node.sendCommand = (command, ...where) => (ended.has(command) ? command.promise : send(command, ...where));
+  });
 }
 
 function accessOptions({
