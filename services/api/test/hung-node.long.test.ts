@@ -26,6 +26,8 @@ import { startTestApi, type TestApi } from './support/test-api.js';
 const PHONE = '447700900001';
 /** What a command to a node that hangs takes until it fails: who takes less waited for none. */
 const COMMAND_MS = 2_000;
+/** Until callers are told that Redis is away. */
+const AWAY_MS = 3_000;
 /** Of messages that wait in the workspace. */
 const LIMIT = 30;
 const people = (count: number) => Array.from({ length: count }, (_, i) => `4477009001${10 + i}`);
@@ -81,16 +83,16 @@ describe('the API while a master of a Redis Cluster hangs that has the list of w
     tokenThere = await tokenFor(workspace, there);
     for (let i = 0; i < 2; i++) apis.push(await startTestApi(space, { waits: { otpMs: 50 } }));
   });
+  afterEach(() => hung.thaw());
   after(async () => {
-    hung.thaw();
     for (const api of apis) await api.close();
     await space.close();
     await cluster.stop();
   });
 
-  async function timed(api: TestApi, path: string, json: object, as = token) {
+  async function timed(api: TestApi, path: string, json: object, as = token, headers = {}) {
     const fromMs = performance.now();
-    const { status } = await api.call('POST', path, { token: as, json });
+    const { status } = await api.call('POST', path, { token: as, json, headers });
     return { status, ms: performance.now() - fromMs };
   }
 
@@ -128,6 +130,16 @@ describe('the API while a master of a Redis Cluster hangs that has the list of w
 
     const there = await api.call('POST', '/send', { token: tokenThere, json });
     expect([there.status, there.headers.has('retry-after')]).to.deep.equal([503, true]);
+    // Each connects anew, and asks several things of it.
+    const keyed: { status: number; ms: number }[] = [];
+    const keyedFromMs = performance.now();
+    await eventually(async () => {
+      const headers = { 'idempotency-key': `order-${keyed.length}` };
+      keyed.push(await timed(api, '/send', json, tokenThere, headers));
+      return performance.now() - keyedFromMs > 12_000;
+    });
+    expect([...new Set(keyed.map(({ status }) => status))]).to.deep.equal([503]);
+    expect(Math.max(...keyed.map(({ ms }) => ms))).to.be.below(AWAY_MS);
     hung.thaw();
     await eventually(async () => (await api.call('POST', '/send', { token: tokenThere, json })).status === 202, {
       everyMs: 200,

@@ -1,9 +1,11 @@
 import type { Redis } from 'ioredis';
-import { sleep } from '../clock.js';
+import { sleep, systemClock } from '../clock.js';
 
 type Stream = Redis['stream'];
 
 const TIMEOUT_MS = 1_000;
+/** A caller has an answer in three seconds, and a command two. */
+const LATE_MS = 500;
 const known = new WeakMap<Stream, Promise<string | undefined>>();
 
 /**
@@ -26,14 +28,25 @@ export type Connections = ReadonlyMap<Stream, Promise<string | undefined> | unde
  * server all the time. Another master is reached by a new connection; and so is the same one after another, unless its cluster was told to
  * replace it, and to take it back.
  * @param asksHistory whether it is worth a command to find that out. It comes before all that is written behind this.
+ *
+ * Throws where one does not answer, and took long for that: what is asked of it behind this would take long, too.
  */
 export async function connectionsTo(
   nodes: readonly Redis[],
   { asksHistory }: { asksHistory: boolean },
 ): Promise<Connections> {
   // A client of a Cluster connects to a node when it asks it for something.
-  await Promise.all(nodes.map((node) => (node.status === 'ready' ? undefined : node.ping().catch(() => {}))));
+  await Promise.all(nodes.map((node) => (node.status === 'ready' ? undefined : reach(node))));
   return new Map(nodes.map((node) => [node.stream, asksHistory ? historyOf(node) : undefined]));
+}
+
+async function reach(node: Redis): Promise<void> {
+  const fromMs = systemClock.monotonicMs();
+  try {
+    await node.ping();
+  } catch (thrown) {
+    if (systemClock.monotonicMs() - fromMs > LATE_MS) throw thrown;
+  }
 }
 
 async function historyOf(node: Redis): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { type Connections, connectionsTo } from '@gateway/runtime/redis/server-of';
+import type { Redis } from 'ioredis';
 import type { Store } from '../store.js';
 
 /**
@@ -30,9 +31,11 @@ export async function readSurely<Result>(
 
 /** None where no master is known, for which a write may wait. */
 async function connectionFor({ redis, asksReplicas }: Store, key: string): Promise<Connections> {
+  let master: Redis;
   try {
-    return await connectionsTo([masterOfKey(redis, key)], { asksHistory: asksReplicas });
+    master = masterOfKey(redis, key);
   } catch {
     return new Map();
   }
+  return connectionsTo([master], { asksHistory: asksReplicas });
 }
