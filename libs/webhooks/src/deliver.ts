@@ -64,7 +64,7 @@ async function deliverNext(work: Work, passing: readonly TellLane[] | undefined)
     return firstOf([...lanesInTurn(work, taken.breaker.failures), parked], 'quiet');
   }
   const { hasParked } = taken;
-  const again = Promise.all([deliverLane(work, 'replay'), parked()]);
+  const again = tellAgain(work, parked);
   const lists = deliverBeside(work, 'lists', again);
   const prompt = deliverBeside(work, 'prompt', Promise.allSettled([lists, again]));
   await Promise.allSettled([prompt, lists, again]);
@@ -78,6 +78,18 @@ async function deliverNext(work: Work, passing: readonly TellLane[] | undefined)
     !others.includes('later') &&
     LANES.every((lane) => !taken.lanes[lane].claim && !isBehind(taken.lanes[lane]));
   return found === 'later' ? 'waiting' : (found ?? 'quiet');
+}
+
+/**
+ * What is told once more, and what is put aside. Where both have failed since something was taken it may be the endpoint: then they have one
+ * clock, and turns.
+ */
+async function tellAgain(work: Work, parked: () => Promise<LaneOutcome>): Promise<(LaneOutcome | DeliverOutcome)[]> {
+  const { failedReplay, aside } = work.taken.breaker;
+  const replay = () => deliverLane(work, 'replay');
+  if (!failedReplay || !aside) return Promise.all([replay(), parked()]);
+  if (!isOver(aside.nextAttemptMs, work.deps.clock.nowMs())) return ['later'];
+  return [await firstOf(aside.failures % 2 ? [replay, parked] : [parked, replay], 'quiet')];
 }
 
 /** Others are told of an endpoint that has failed for long when it has, and not with its next request. `false`: it is not as it was taken. */

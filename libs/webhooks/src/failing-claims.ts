@@ -1,5 +1,6 @@
+import { type Breaker, DELAYS_MS } from '@gateway/contracts/webhooks/breaker';
 import type { TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
-import type { LaneClaim, LaneState } from '@gateway/store/webhooks/delivering/lanes';
+import type { LaneClaim, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 
 /** A failing endpoint gets so many requests that its clock does not ask for, until something is taken: with these a day is 110 at most. */
@@ -29,3 +30,19 @@ export const offClockOf = ({ lanes }: TakenWebhook): number =>
   Object.values(lanes)
     .flatMap(claimsIn)
     .reduce((total, { offClock = 0 }) => total + offClock, 0);
+
+/** Where more was under way when it began to fail than its clock asks for, this makes up for that in a day, as the clock of an endpoint does. */
+export const LATE = 1.25;
+
+/** The clock of what is put aside, after one more failure of what had failed before; a replay that has failed, too, had requests of its own. */
+export function nextAside({ aside, failedReplay }: Breaker, nowMs: number): NonNullable<Breaker['aside']> {
+  const failures = (aside?.failures ?? 0) + 1;
+  const place = failures - MANY_FAILURES;
+  const delayMs = DELAYS_MS[Math.min(place, DELAYS_MS.length) - 1] ?? 0;
+  const isLate = failedReplay && place >= DELAYS_MS.length;
+  return { failures, nextAttemptMs: nowMs + (isLate ? delayMs * LATE : delayMs) };
+}
+
+/** Whether the endpoint took something else since this lane failed last, unless its owner has changed or resumed it. */
+export const wasOtherTaken = ({ lane, taken: { breaker } }: { lane: TellLane; taken: TakenWebhook }): boolean =>
+  !breaker.failures && !(lane === 'replay' && breaker.failedReplay);

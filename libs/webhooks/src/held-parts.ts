@@ -3,9 +3,8 @@ import { isOver } from '@gateway/contracts/webhooks/breaker';
 import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
 import { claimDelivery, postponeReplay } from '@gateway/store/webhooks/delivering/deliveries';
 import type { HeldPart, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import { isStuck } from './failing-claims.js';
+import { isStuck, wasOtherTaken } from './failing-claims.js';
 import { inLane, type LaneWork } from './lane-work.js';
-import { wasOtherTaken } from './replay-failures.js';
 import type { LaneOutcome, Work } from './work.js';
 
 /**

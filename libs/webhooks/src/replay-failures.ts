@@ -1,5 +1,5 @@
 import { type BreakerOutcome, DELAYS_MS, DISABLED_AFTER_MS, nextBreaker } from '@gateway/contracts/webhooks/breaker';
-import { MANY_FAILURES } from './failing-claims.js';
+import { LATE, MANY_FAILURES, MOST_OFF_CLOCK, nextAside, offClockOf } from './failing-claims.js';
 import type { LaneWork } from './lane-work.js';
 import type { PostedTold } from './post-told.js';
 import { type Answered, wasRefused, wasSilent } from './work.js';
@@ -28,16 +28,15 @@ export function outcomeIn(work: LaneWork, answered: PostedTold, isEarly = work.i
     return answered.takenTold.length > 0 ? afterTaken(work, answered) : undefined;
   }
   if (!hasOwnClock(work) || !isOfThis) return answered.outcome;
-  return { status: 'active', breaker: { ...work.taken.breaker, failedReplay: true } };
+  const { breaker } = work.taken;
+  // Both have failed since something was taken.
+  const shared = breaker.aside && { aside: nextAside(breaker, answered.nowMs) };
+  return { status: 'active', breaker: { ...breaker, failedReplay: true, ...shared } };
 }
 
 /** Though something beside it was refused. */
 export const afterTaken = ({ taken }: LaneWork, { nowMs }: Answered): BreakerOutcome =>
   nextBreaker(taken.breaker, { attempt: { status: 200 } }, { nowMs, random: 0 });
-
-/** Whether the endpoint took something else since this lane failed last, unless its owner has changed or resumed it. */
-export const wasOtherTaken = ({ lane, taken: { breaker } }: LaneWork): boolean =>
-  !breaker.failures && !(lane === 'replay' && breaker.failedReplay);
 
 /**
  * After so many failures of a claim, whatever others are answered. Then the clock of the endpoint says when it is posted again; a replay has
@@ -46,7 +45,8 @@ export const wasOtherTaken = ({ lane, taken: { breaker } }: LaneWork): boolean =
 export function firstPauses(work: LaneWork, failures: number, many = MANY_FAILURES): number {
   const isKept = work.lane === 'replay' && work.webhook.settings.order === 'strict';
   if (failures >= many && !isKept && !hasOwnClock(work)) return 0;
-  return DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]!;
+  const delayMs = DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]!;
+  return failures >= DELAYS_MS.length && offClockOf(work.taken) > MOST_OFF_CLOCK ? delayMs * LATE : delayMs;
 }
 
 /** The first probes wait for nothing, as everywhere; further ones are posted in turn with the claim, on its clock. */

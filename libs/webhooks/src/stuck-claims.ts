@@ -4,7 +4,15 @@ import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks
 import { claimDelivery, settleDelivery, type TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, LaneState, Probe, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { findParkedKeys, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
-import { failuresOf, isFailing, isStuck, MOST_OFF_CLOCK, manyFor, offClockOf } from './failing-claims.js';
+import {
+  failuresOf,
+  isFailing,
+  isStuck,
+  MOST_OFF_CLOCK,
+  manyFor,
+  offClockOf,
+  wasOtherTaken,
+} from './failing-claims.js';
 import type { Told } from './feed.js';
 import { EARLY_PROBES, findProbe, isSilent } from './find-probe.js';
 import { behindOthers, passingAway } from './held-parts.js';
@@ -30,7 +38,7 @@ import {
 } from './lane-work.js';
 import { wholeOf, withLead } from './parked/parked-wholes.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
-import { outcomeIn, pauseAfterProbe, wasOtherTaken } from './replay-failures.js';
+import { outcomeIn, pauseAfterProbe } from './replay-failures.js';
 import { halved } from './request-size.js';
 import { type LaneOutcome, pausing, TOO_LARGE, type Work, wasRefused } from './work.js';
 

@@ -18,7 +18,7 @@ import {
   readDue,
   readParked,
 } from '@gateway/store/webhooks/delivering/parked/parked';
-import { MANY_FAILURES } from '../failing-claims.js';
+import { MANY_FAILURES, nextAside } from '../failing-claims.js';
 import type { Told, ToldAgain } from '../feed.js';
 import { isTogether, pickFar } from '../lane-work.js';
 import { requestBytes } from '../log/held-texts.js';
@@ -375,8 +375,5 @@ async function settle(
 
 /** Each may have a clock, and the endpoint be down: as long as nothing is taken there is one for all of them. */
 function failedAgain({ taken: { breaker } }: Work, { nowMs }: Answered): BreakerOutcome {
-  const failures = (breaker.aside?.failures ?? 0) + 1;
-  const delayMs = DELAYS_MS[Math.min(failures - MANY_FAILURES, DELAYS_MS.length) - 1] ?? 0;
-  const aside = { failures, nextAttemptMs: nowMs + delayMs };
-  return { status: breaker.failures ? 'failing' : 'active', breaker: { ...breaker, aside } };
+  return { status: breaker.failures ? 'failing' : 'active', breaker: { ...breaker, aside: nextAside(breaker, nowMs) } };
 }
