@@ -2,6 +2,7 @@ import { wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { isAsTaken } from '@gateway/store/webhooks/delivering/deliveries';
 import type { TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { wasOtherTaken } from './failing-claims.js';
 import type { Delivery, Told } from './feed.js';
 import { requestBytes } from './log/held-texts.js';
 import { type Answered, confirmClaim, GONE, keeperOf, post, type Work, wasRefused } from './work.js';
@@ -59,8 +60,11 @@ export async function postTold(
   ): Promise<boolean> => {
     if (!(await mayBegin(hasWaited)) || (failed && request === chain[0])) return false;
     const delivery = await deps.feed.pack(webhook, request);
+    const isAfterFailure = work.failed.size > 0;
     const answered = await post(work, delivery);
     const isTaken = answered !== undefined && wasTaken(answered.attempt);
+    // It was not the endpoint that failed.
+    if (isTaken && isAfterFailure) work.failed.clear();
     if (!isTaken) failed ??= answered ? 'failed' : 'stopped';
     if (!isTaken) work.failed.add(work.lane);
     if (answered && wasRefused(answered)) refusedTold.push(...chain.slice(chain.indexOf(request)).flat());
@@ -78,21 +82,39 @@ export async function postTold(
     takenTold.push(...(next ?? []).flat());
     return next !== undefined;
   };
-  const tellInTurn = async (run: () => Promise<boolean>) => {
-    for (let goesOn = true; goesOn; ) goesOn = await run();
-  };
-  const stop = (thrown: unknown) => {
+  const thrown: unknown[] = [];
+  const stop = (error: unknown) => {
     failed = 'stopped';
-    throw thrown;
+    thrown.push(error);
   };
   await confirmClaim(work);
-  const others = taken.breaker.failures ? 0 : webhook.settings.concurrency - 1;
-  const beside = Array.from({ length: others }, () =>
-    tellInTurn(() => places.add(async () => work.failed.size === 0 && tellNext(true))),
-  );
-  const runs = [tellInTurn(() => tellNext(false)), ...beside].map((run) => run.catch(stop));
-  await Promise.allSettled(runs);
+  // Also what fails in a replay alone is posted one at a time.
+  const others = wasOtherTaken(work) ? webhook.settings.concurrency - 1 : 0;
+  const runs: Promise<void>[] = [];
+  let beside = 0;
+  const isFree = () => work.failed.size === 0;
+  const tellBeside = async () => {
+    for (let goesOn = true; goesOn; ) goesOn = await places.add(async () => isFree() && tellNext(true));
+  };
+  // Again where another lane had failed, but not the endpoint.
+  const fill = () => {
+    for (; beside < others && waiting.length > 0 && isFree(); beside++)
+      runs.push(
+        tellBeside()
+          .catch(stop)
+          .finally(() => void beside--),
+      );
+  };
+  const tellInTurn = async () => {
+    for (let goesOn = true; goesOn; ) {
+      const next = tellNext(false);
+      fill();
+      goesOn = await next;
+    }
+  };
+  await tellInTurn().catch(stop);
   await Promise.all(runs);
+  if (thrown.length > 0) throw thrown[0];
   if (failed === 'stopped' || !counts) return undefined;
   return { ...counts, takenTold, refusedTold, beside: counts.isBeside ? failures : Math.max(failures - 1, 0) };
 }
