@@ -151,6 +151,30 @@ describe('a replay while the node of Redis is away that has some devices', () =>
     expect(stage.events.slice(3)).to.deep.equal([withoutB]);
   });
 
+  it('ends also where another one waits behind it, and what both passed is refused for a while', async () => {
+    const run = await create(SENT);
+    await tellOfTwo(run);
+    away.add('b');
+    for (const hours of [1, 2])
+      await replay(run, { afterMs: Date.now() - hours * HOUR_MS, beforeMs: Date.now() + HOUR_MS });
+    await run();
+    await run();
+    expect(told(12)).to.deep.equal([...ofDevice('a'), ...ofDevice('a')]);
+    away.clear();
+    stage.refuses = () => true;
+    for (let look = 0; look < 40; look++) {
+      expect(await run()).to.equal('waiting');
+      stage.aheadMs += 5_000;
+    }
+    stage.refuses = () => false;
+    for (let look = 0; look < 10; look++) {
+      stage.aheadMs += HOUR_MS / 4;
+      await run();
+    }
+    expect(told(24).sort()).to.deep.equal([...ofDevice('b'), ...ofDevice('b')].sort());
+    expect(await waiting(run)).to.equal(0);
+  });
+
   it('waits in strict order', async () => {
     const run = await create({ ...SENT, order: 'strict' });
     await tellOfTwo(run);

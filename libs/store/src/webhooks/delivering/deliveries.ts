@@ -187,12 +187,17 @@ export async function settleDelivery(
  * Others have their turn before what is left of the first replay. `waits`: what comes first now was put behind others before, too; `alone`: there is
  * no other. From then on the endpoint is not as it was taken, as where it is `fenced`.
  */
-export function postponeReplay(
+export async function postponeReplay(
   store: Store,
-  { workspace, id, processId, stored }: TakenWebhook,
+  taken: TakenWebhook,
 ): Promise<'done' | 'waits' | 'alone' | 'fenced'> {
+  const { workspace, id, processId, stored, lanes } = taken;
   const { webhook, replays } = parkedKeys(store, workspace, id);
-  return postponeStep(store, { webhook, replays, processId, replay: stored.wanted, state: stored.replay });
+  const keys = { webhook, replays };
+  const outcome = await postponeStep(store, { ...keys, processId, replay: stored.wanted, state: stored.replay });
+  // There is nothing of it to go on with.
+  if (outcome === 'done' || outcome === 'waits') lanes.replay = { cursor: lanes.replay.cursor };
+  return outcome;
 }
 
 /**
