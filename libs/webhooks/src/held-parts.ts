@@ -92,11 +92,23 @@ export async function postpone({ deps, taken }: LaneWork): Promise<'more' | 'lat
 async function pass(work: LaneWork, away: ShardSet): Promise<LaneOutcome> {
   if (work.webhook.settings.order === 'strict') return 'later';
   const state = work.taken.lanes[work.lane];
-  const next = state.catchesUp ? putBack(state) : state.claim ? await holdClaim(work, away) : holdFrom(state, away);
+  const next = state.catchesUp
+    ? putBackAway(state, away)
+    : state.claim
+      ? await holdClaim(work, away)
+      : holdFrom(state, away);
   return next ? write(work, next) : 'later';
 }
 
-/** The node is away again. */
+/** The node is away again. What was claimed waits as a whole; otherwise what lies elsewhere goes on. */
+function putBackAway(state: LaneState, away: ShardSet): LaneState {
+  const { catchesUp, cursor, asked, claim, held = [] } = state;
+  const there = withoutShards(catchesUp!.shards, away);
+  if (claim || there === NO_SHARDS || there === catchesUp!.shards) return putBack(state);
+  const part = { shards: withoutShards(catchesUp!.shards, there), cursor, ...(asked && { asked }) };
+  return { ...state, catchesUp: { ...catchesUp!, shards: there }, held: [...held, part] };
+}
+
 function putBack({ catchesUp, cursor, asked, claim, held = [], ...rest }: LaneState): LaneState {
   const { shards, to, asked: askedThere } = catchesUp!;
   const part = { shards, cursor, ...(asked && { asked }), ...(claim && { claim }) };

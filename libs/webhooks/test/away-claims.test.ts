@@ -215,4 +215,32 @@ describe('what a webhook has failed to take, while a node of Redis is away', () 
       [10, 30],
     ]);
   });
+
+  it('holds up no others once it was taken, where its node is away again before all that follows is told', async () => {
+    const run = await create({ ...LISTS, gatherSeconds: 1 });
+    const [ofA, ofB] = [await accept(PEOPLE), await b.accept(PEOPLE)];
+    await record(ofA, 'acked', 0, 1);
+    await b.record(ofB, 'acked', 0, 1);
+    stage.refuses = () => 503;
+    await tell(run);
+    away.add('b');
+    await tell(run);
+    await record(ofA, 'acked', 1, 2);
+    await b.record(ofB, 'acked', 1, 2);
+    await tell(run);
+    stage.refuses = () => false;
+    stage.take = async (event) => {
+      if (rowsIn(event).some(({ device }) => device === 'b')) away.add('b');
+    };
+    away.clear();
+    await tell(run, 2);
+    await record(ofA, 'acked', 2, 3);
+    await tell(run, 2);
+    const all = () => rows().flatMap((each) => each.map(({ device, index }) => `${device} ${index}`));
+    expect(all()).to.deep.equal(['a 0', 'b 0', 'a 1', 'a 2']);
+    stage.take = async () => {};
+    away.clear();
+    await tell(run, 2);
+    expect(all().slice(4)).to.deep.equal(['b 1']);
+  });
 });
