@@ -1,8 +1,11 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
-import { listParked } from '@gateway/store/webhooks/delivering/parked/parked';
+import { claimDelivery, type TakenWebhook, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import { listParked, type ParkedChange } from '@gateway/store/webhooks/delivering/parked/parked';
 import { expect } from 'chai';
 import { useAwayDevices } from '../../store/test/support/use-away-devices.js';
+import { ownerOf } from './support/owner-of.js';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
 const PEOPLE = Array.from({ length: 20 }, (_, i) => `49151123${40_000 + i}`);
@@ -104,6 +107,41 @@ describe('what is put aside while the node of Redis is away that has some of it'
     stage.aheadMs += LATER_MS;
     await run();
     expect(stage.events.at(-1)!.data).to.deep.include({ platformMessageId: '3AF1' });
+    expect(await keysParked(run)).to.equal(0);
+  });
+
+  it('is looked through a few times, however much of it there is', async () => {
+    const run = await create(SENT);
+    const ofB = await b.accept(PEOPLE);
+    await b.record(ofB, 'acked', 0, 1);
+    await run();
+    const [{ id: event }] = stage.events as [GatewayEvent];
+    const entry = (await space.store.redis.xrevrange(workspaceKeys(space, 'main').eventLog, '+', '-'))[0]![0];
+    const taken = (await takeWebhook(
+      space.store,
+      { workspace: 'main', id: run.id },
+      ownerOf('process-1'),
+    )) as TakenWebhook;
+    const changes = Array.from({ length: 600 }, (_, i): ParkedChange => {
+      return { what: 'add', key: `key${i}`, event: { entry, id: event, type: 'message.sent' } };
+    });
+    const write = { lane: 'prompt' as const, state: taken.lanes.prompt, changes, nowMs: Date.now() };
+    // The same state is the same step again.
+    const state = { ...write.state, doubtsUntilMs: 1 };
+    expect(await claimDelivery(space.store, taken, { ...write, state })).to.equal(true);
+    away.add('b');
+    let looks = 0;
+    const step = space.store.run;
+    space.store.run = (name, ...rest) => {
+      if (name === 'take-webhook') looks++;
+      return step(name, ...rest);
+    };
+    expect(await run()).to.equal('waiting');
+    space.store.run = step;
+    expect(looks).to.be.at.most(5);
+    away.clear();
+    stage.aheadMs += LATER_MS;
+    await run();
     expect(await keysParked(run)).to.equal(0);
   });
 

@@ -203,21 +203,23 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
 /** Until it is looked again whether a node is back. */
 const AWAY_AGAIN_MS = 10_000;
 
-/** Nothing of the claim was posted: what of it lies on a node that is away waits for a while, and the others are chosen anew. */
+/**
+ * Nothing of the claim was posted: what of it lies on a node that is away waits for a while, and the others are chosen anew. What else is
+ * due waits with it, as far as it lies there: each event that is told alone would be a look of its own.
+ */
 async function postponeAway(work: Work, claim: KeysClaim, away: ShardsAwayError): Promise<LaneOutcome> {
   const { deps, taken } = work;
-  const parked = await readParked(
-    deps.store,
-    taken,
-    claim.keys.map(([key]) => key),
-    new Map(claim.keys),
-  );
+  const nowMs = deps.clock.nowMs();
+  const mostOf = new Map(claim.keys);
+  const claimed = await readParked(deps.store, taken, [...mostOf.keys()], mostOf);
+  const due = await readDue(deps.store, taken, { nowMs, most: WEBHOOK_LIMITS.maxChanges });
+  const others = due.filter(({ key, clock }) => !clock.whole && !mostOf.has(key));
+  const parked = [...claimed, ...others];
   const shards = await deps.feed.findShardsOf(parked.flatMap(({ events }) => events));
   const isAway = parked.map(({ events }) =>
     shards.splice(0, events.length).some((shard) => hasShard(away.shards, shard)),
   );
   if (!isAway.includes(true)) throw away;
-  const nowMs = deps.clock.nowMs();
   // One request has one clock.
   const waits = parked.filter(({ clock }, i) => isAway[i] || clock.whole);
   const changes = waits.map(({ key, clock }): ParkedChange => {
