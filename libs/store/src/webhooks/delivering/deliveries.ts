@@ -168,6 +168,9 @@ export async function settleDelivery(
   const keys = workspaceKeys(store.space, workspace);
   const attempts = keys.webhookAttempts(id);
   const name = makeAttemptId();
+  const { sinceMs = attempt.atMs } = taken.breaker;
+  // What comes of other lanes before this is answered follows that.
+  if (outcome) taken.breaker = outcome.breaker;
   const settled = await settleStep(store, {
     ...argumentsOf(store, taken, write),
     ...{ attempts, times: keys.webhookAttemptTimes(id), log: keys.eventLog },
@@ -175,11 +178,10 @@ export async function settleDelivery(
     sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${attempts}/${name}`),
     ...{ breaker: outcome ? JSON.stringify(outcome.breaker) : '', status: outcome?.status ?? '' },
     ...{ tell: outcome?.tell ? `${WEBHOOK_TOLD.indexOf(outcome.tell)}` : '', id },
-    ...{ sinceMs: taken.breaker.sinceMs ?? attempt.atMs, httpStatus: attempt.status ?? 0 },
+    ...{ sinceMs, httpStatus: attempt.status ?? 0 },
   });
   if (settled !== 'done') return false;
   note(taken, write);
-  if (outcome) taken.breaker = outcome.breaker;
   return true;
 }
 
