@@ -71,8 +71,11 @@ async function postKept(url: URL, keeping: Keeping, request: PostRequest): Promi
   const kept = connections.take(url, { policy, keeper });
   const answer = kept && (await postAgainOn(kept, url, { keeping, request }));
   if (answer) return answer;
-  const opened = connections.open(url, { policy, keeper, signal, timeoutMs });
-  return postAndKeep(opened, url, { keeping, request });
+  const postAnew = () => {
+    const opened = connections.open(url, { policy, keeper, signal, timeoutMs });
+    return postAndKeep(opened, url, { keeping, request });
+  };
+  return kept ? connections.oneFirst(keeper, postAnew) : postAnew();
 }
 
 interface Posting {
@@ -82,7 +85,7 @@ interface Posting {
 
 /**
  * `undefined`: the server had ended the connection before, so nothing is known of the endpoint, and the same is posted at once on
- * another one. With any byte of an answer, or at the end of its time, the request has failed.
+ * another one, unless that has failed just now with another request to it. With any byte of an answer, or at the end of its time, the request has failed.
  */
 async function postAgainOn(kept: KeptConnection, url: URL, posting: Posting): Promise<PostAnswer | undefined> {
   const before = kept.bytesRead();

@@ -194,6 +194,27 @@ for (const scheme of ['http', 'https'] as const) {
       expect(requests, 'and not a third time').to.deep.equal([2, 2, 1]);
     });
 
+    it('that all end at once are tried anew with one request, and the others follow once that had an answer', async () => {
+      open({ failedMs: 200 });
+      const many: Keeper = { ...KEEPER, most: 8 };
+      const all = () => Promise.allSettled(Array.from({ length: 8 }, () => post(many)));
+      const seen = () => requests.reduce((sum, count) => sum + count, 0);
+      await all();
+      expect(requests).to.have.length(8);
+      answer = (socket) => socket.destroy();
+      const failed = await all();
+      expect(failed.map(({ status }) => status)).to.deep.equal(Array(8).fill('rejected'));
+      expect(seen(), 'eight on each of two, and one more').to.equal(8 + 8 + 1);
+      answer = (socket) => void socket.write(OK);
+      await eventually(async () => (await Promise.all([post(many), post(many)])) && true);
+      await all();
+      // Of those that are there each ends once; they are tried anew later than the others failed.
+      const there = requests.length;
+      answer = (socket, { connection }) => (connection < there ? void socket.destroy() : void socket.write(OK));
+      await eventually(async () => (await all()).every(({ status }) => status === 'fulfilled'));
+      expect(requests.length).to.be.within(there + 8, there + 16);
+    });
+
     it('fail a request of which a part of the answer has come, or whose time is over', async () => {
       await post();
       answer = (socket) => socket.write('HTTP/1.1 20', () => socket.destroy());

@@ -80,10 +80,11 @@ export function endCatchUp(work: LaneWork, { catchesUp, ...former }: LaneState):
   return write(work, { ...state, cursor: to, ...(asked && { asked }) });
 }
 
-/** All of a replay is told but what it has passed: while the nodes of all of that are away others have their turn. */
+/** All of a replay is told but what it has passed: while the nodes of all of that are away others have their turn, unless their endpoint fails. */
 export async function postpone({ deps, taken }: LaneWork): Promise<'more' | 'later' | 'taken'> {
+  const { failures, failedReplay } = taken.breaker;
   const { held = [] } = taken.lanes.replay;
-  if (held.some(({ shards }) => !deps.store.awayShards.areAway(shards))) return 'later';
+  if (failures || failedReplay || held.some(({ shards }) => !deps.store.awayShards.areAway(shards))) return 'later';
   const outcome = await postponeReplay(deps.store, taken);
   if (outcome === 'fenced') return 'taken';
   return outcome === 'done' ? 'more' : 'later';

@@ -89,6 +89,7 @@ describe('requests to a webhook', () => {
     ['answers 503 and does not answer by turns', () => (stage.posted.length % 2 ? 503 : 0)],
     ['answers 503 to five at a time', () => 503, { types: [...TYPES, 'message.delivered'], concurrency: 5 }],
     ['answers 503 to twenty at a time', () => 503, { types: [...TYPES, 'message.delivered'], concurrency: 20 }],
+    ['ends twenty connections at a time', () => 0, { types: [...TYPES, 'message.delivered'], concurrency: 20 }],
     // As a proxy does whose server is away.
     ['answers 413 to what is large, and 502 to all else', (event) => (rowsIn(event) > 4 ? 413 : 502)],
     [

@@ -19,11 +19,14 @@ export interface KeptLimits {
   ageMs?: number;
   /** Without a request, of all keepers. Default 256. */
   most?: number;
+  /** How long one that could not be reached anew counts as that. Default 3 s. */
+  failedMs?: number;
 }
 
 const IDLE_MS = 50_000;
 const AGE_MS = 3 * 60_000;
 const MOST = 256;
+const FAILED_MS = 3_000;
 
 /** A connection on which one request after the other may be made. */
 export interface KeptConnection extends CheckedClient {
@@ -55,11 +58,13 @@ export class KeptConnections {
   readonly #limits: Required<KeptLimits>;
   /** The one first that has waited longest. */
   readonly #waiting = new Set<KeptConnection>();
+  /** By keeper: what was posted again, while it is under way, and for a while after it has failed. */
+  readonly #first = new Map<string, { answered: Promise<unknown> }>();
   #isClosed = false;
 
   constructor(limits: KeptLimits = {}, clock: Clock = systemClock) {
     this.#clock = clock;
-    this.#limits = { idleMs: IDLE_MS, ageMs: AGE_MS, most: MOST, ...limits };
+    this.#limits = { idleMs: IDLE_MS, ageMs: AGE_MS, most: MOST, failedMs: FAILED_MS, ...limits };
   }
 
   open(url: URL, { policy, keeper, signal, timeoutMs }: Opening): KeptConnection {
@@ -85,6 +90,25 @@ export class KeptConnections {
     if (found) this.#waiting.delete(found);
     found?.begin();
     return found;
+  }
+
+  /**
+   * For what was posted on a connection that had ended: of several requests to a server one is posted again first, and the others once it had an
+   * answer. If it had none they fail as it did, and so do those that come within a few seconds: a dead server would get each of them twice.
+   */
+  async oneFirst<Answer>({ name, revision }: Keeper, post: () => Promise<Answer>): Promise<Answer> {
+    const place = `${name} ${revision}`;
+    const first = this.#first.get(place);
+    if (first) {
+      await first.answered;
+      return post();
+    }
+    const posting = post();
+    const self = { answered: posting };
+    this.#first.set(place, self);
+    const forget = () => void (this.#first.get(place) === self && this.#first.delete(place));
+    posting.then(forget, () => setTimeout(forget, this.#limits.failedMs).unref());
+    return posting;
   }
 
   /** Until it is taken, or its time is over. */
