@@ -13,7 +13,7 @@ export const REFUSED = [
   'write-chunk',
 ];
 /**
- * A step may come twice: the client of owners sends it again when it loses the connection before the reply. Then a heartbeat is
+ * A step may come twice: the client of owners, and all clients of a Cluster, send it again when they lose the connection before the reply. Then a heartbeat is
  * a later one, as is a lease, a message takes its place in the pace twice, a request counts twice towards its limit, one that was claimed twice counts as one more attempt that
  * a phone may have seen, and a line of the audit log is there twice: each errs to the safe side.
  */
@@ -29,17 +29,14 @@ export const CHANGES_AGAIN = [
  * Their second answer is another one: it says that nothing was left to do. What that costs when the first answer was lost, and the
  * client asked again by itself.
  */
-const NEVER_AGAIN = 'only services ask that never send anything again';
 const COUNTED_ONE_LESS = 'a count that an operator or a log line is told is one too low';
 const UNUSED = 'no one looks at the answer';
 export const ANSWERS_ONCE: Record<string, string> = {
-  'accept-send': NEVER_AGAIN,
   'add-opt-outs': COUNTED_ONE_LESS,
   'bound-log': UNUSED,
-  'cancel-link': `${NEVER_AGAIN}, and ${UNUSED}`,
+  'cancel-link': UNUSED,
   'cancel-send': COUNTED_ONE_LESS,
-  'claim-repeat': NEVER_AGAIN,
-  'count-token': NEVER_AGAIN,
+  'count-token': 'a request counts twice, which errs to the safe side',
   'delete-webhook': 'an operator is told that it was not there',
   'expire-send': UNUSED,
   'forget-recipient': COUNTED_ONE_LESS,
@@ -52,14 +49,14 @@ export const ANSWERS_ONCE: Record<string, string> = {
   'record-results': 'the time from an ack to its receipt is not measured',
   'record-token-use': UNUSED,
   'release-device': UNUSED,
-  'release-repeat': NEVER_AGAIN,
+  'release-repeat': UNUSED,
   'remove-opt-out': COUNTED_ONE_LESS,
   'replace-event': COUNTED_ONE_LESS,
-  'request-link': NEVER_AGAIN,
+  'request-link': 'the attempt is there, and is joined',
   'request-unlink': 'it names the same attempt, which is what is waited for',
   reseal: `the value is read again, and is sealed as it should be: ${COUNTED_ONE_LESS}`,
   'serve-send': 'no doorbell is rung for a send that has expired: its owner finds out when it looks',
-  'settle-repeat': NEVER_AGAIN,
+  'settle-repeat': UNUSED,
   'take-pace': 'the message waits for one more place in the pace',
   'write-always': 'an operator is told that the workspace was there already',
 };
