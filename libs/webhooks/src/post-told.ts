@@ -93,8 +93,12 @@ export async function postTold(
   const runs: Promise<void>[] = [];
   let beside = 0;
   const isFree = () => work.failed.size === 0;
+  const tellInPlace = () => {
+    const waits = places.pending >= places.concurrency;
+    return places.add(async () => isFree() && tellNext(waits));
+  };
   const tellBeside = async () => {
-    for (let goesOn = true; goesOn; ) goesOn = await places.add(async () => isFree() && tellNext(true));
+    for (let goesOn = true; goesOn; ) goesOn = await tellInPlace();
   };
   // Again where another lane had failed, but not the endpoint.
   const fill = () => {
