@@ -72,6 +72,23 @@ describe('the console where a replica is to have what it promises', () => {
     await endSession(store, 'another');
   });
 
+  it('says so where the client asks again, as the first answer was lost', async () => {
+    await writeSession(store, 'cookie', session());
+    const twice = new Proxy(store.redis, {
+      get: (of, name) => {
+        const command = Reflect.get(of, name, of) as (...args: unknown[]) => Promise<unknown>;
+        if (name !== 'getdel' && name !== 'del') return command;
+        return async (...args: unknown[]) => {
+          await command.apply(of, args);
+          return command.apply(of, args);
+        };
+      },
+    });
+    replica().freeze();
+    const asked = { ...store, redis: twice, confirmWrites: (key: string) => store.confirmWrites(key) };
+    expect(await endSession(asked, 'cookie').catch(toError)).to.have.property('code', 'not_confirmed');
+  });
+
   it('signs in no one by a link while only the master knows that it was used', async () => {
     const secret = await createOneTimeLink(store, 'admin');
     const taken = await takeOneTimeLink(hangingAtTheLastMoment(), secret).catch(toError);

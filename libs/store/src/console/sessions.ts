@@ -78,8 +78,11 @@ export async function endSession(store: Store, id: string): Promise<void> {
   const digest = digestOf(id);
   const session = keys.session(digest);
   const end = async () => {
-    const ended = await store.redis.getdel(session);
-    if (ended !== null) await store.redis.srem(keys.sessionsOf((JSON.parse(ended) as SessionRecord).user), digest);
+    // Not at once: asked again by its client, as the answer was lost, it would not be there, and nothing would wait for replicas.
+    const ended = await store.redis.get(session);
+    if (ended === null) return ended;
+    await store.redis.del(session);
+    await store.redis.srem(keys.sessionsOf((JSON.parse(ended) as SessionRecord).user), digest);
     return ended;
   };
   await readSurely(store, session, { read: end, isAnything: (ended) => ended !== null });
