@@ -46,4 +46,17 @@ describe('a command on a Redis Cluster whose caller was told that it failed', ()
     await next;
     expect(await failFast.get('{wanted}:counted')).to.equal('0');
   });
+
+  it('is sent again with the others of its pipeline, whose caller was told nothing', async () => {
+    const { failFast } = clients;
+    await failFast.set('{wanted}:read', 'x');
+    const { stream } = masterOfKey(failFast, '{wanted}');
+    const read = failFast.pipeline().get('{wanted}:read').get('{wanted}:read').exec();
+    // Before it is written: commands of one turn leave together.
+    stream.destroy();
+    expect(await read).to.deep.equal([
+      [null, 'x'],
+      [null, 'x'],
+    ]);
+  });
 });

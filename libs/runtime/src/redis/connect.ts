@@ -124,16 +124,18 @@ function settleConnects(cluster: Cluster): void {
  * has gone, and undo what its caller has done since.
  */
 function sendNothingLate(cluster: Cluster): void {
-  const ended = new WeakSet<object>();
+  // By its promise: a pipeline that is sent anew gives its commands others.
+  const ended = new WeakSet<Promise<unknown>>();
   const sendAnywhere = cluster.sendCommand.bind(cluster);
   cluster.sendCommand = (command, ...where) => {
-    const end = () => void ended.add(command);
-    command.promise.then(end, end);
+    const { promise } = command;
+    const end = () => void ended.add(promise);
+    promise.then(end, end);
     return sendAnywhere(command, ...where);
   };
   cluster.on('+node', (node: Redis) => {
     const send = node.sendCommand.bind(node);
-    node.sendCommand = (command, ...where) => (ended.has(command) ? command.promise : send(command, ...where));
+    node.sendCommand = (command, ...where) => (ended.has(command.promise) ? command.promise : send(command, ...where));
   });
 }
 
