@@ -2,9 +2,17 @@ import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { listAudit, recordAudit } from '@gateway/store/console/audit';
 import { createOneTimeLink, takeOneTimeLink } from '@gateway/store/console/one-time-links';
 import { endSession, endSessionsOf, keepSession, readSession, writeSession } from '@gateway/store/console/sessions';
-import { createUser, ensureFirstUser, findUser, hasThatPassword, setPassword } from '@gateway/store/console/users';
+import {
+  createUser,
+  ensureFirstUser,
+  findUser,
+  hasThatPassword,
+  listUsers,
+  setPassword,
+} from '@gateway/store/console/users';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { askingTwice } from './support/asking-twice.js';
 
 const LINK_MS = 10 * 60_000;
 const IDLE_MS = 8 * 60 * 60_000;
@@ -37,6 +45,17 @@ describe('what the console keeps', () => {
       expect(await createUser(space.store, 'ann', 'viewer')).to.include({ name: 'ann', role: 'viewer' });
       expect(await createUser(space.store, 'ann', 'admin')).to.equal(undefined);
       expect(await findUser(space.store, 'ann')).to.include({ role: 'viewer' });
+    });
+
+    it('are made where a step comes twice, as its first answer was lost, and where the version before had only begun', async () => {
+      expect(await createUser(askingTwice(space.store), 'ann', 'viewer')).to.include({ name: 'ann', role: 'viewer' });
+      expect(await createUser(askingTwice(space.store), 'ann', 'admin')).to.equal(undefined);
+      await space.store.redis.hset(consoleKeys(space.store.space).user('bob'), {
+        createdAtMs: 1,
+        hash: 'of a former bob',
+      });
+      expect(await createUser(space.store, 'bob', 'viewer')).to.include({ role: 'viewer', hasPassword: false });
+      expect((await listUsers(space.store)).map(({ name }) => name)).to.deep.equal(['ann', 'bob']);
     });
 
     it('a password opens its own account only, and is stored as argon2id', async () => {

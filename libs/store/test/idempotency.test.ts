@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
-import { sendKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { toError } from '@gateway/runtime/errors';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { resealAll } from '@gateway/store/core/sealed-values';
@@ -20,6 +20,7 @@ import { createProof } from '@gateway/store/workspace/tokens/api-tokens';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace, readKeyRings } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { askingTwice } from './support/asking-twice.js';
 
 const first = { workspace: 'main', device: 'first' };
 const second = { workspace: 'main', device: 'second' };
@@ -68,6 +69,14 @@ describe('a key of a caller', () => {
     expect(await find()).to.have.nested.property('first.answer.late', 1);
     await forgetRepeat(space.store, key, messageId);
     expect((await find()).kind).to.equal('free');
+  });
+
+  it('stands for the send of a request whose step comes twice, as its first answer was lost, and that request has accepted it', async () => {
+    const { key } = await findFree();
+    const accepted = await accept(key, first, askingTwice(space.store));
+    expect(accepted).to.have.property('messageId');
+    expect(await accept(key), 'of another request').to.equal(undefined);
+    expect(await space.store.redis.zcard(deviceKeys(space.store.space, first).openSends)).to.equal(1);
   });
 
   it('gives the same id again to the repeat of a send that Redis has lost, whichever encryption key is in front by then', async () => {

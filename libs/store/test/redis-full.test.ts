@@ -12,6 +12,7 @@ import { shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import { recordAudit } from '@gateway/store/console/audit';
+import { createUser } from '@gateway/store/console/users';
 import { countKeyUse } from '@gateway/store/core/sealed-values';
 import { checkSchema } from '@gateway/store/core/store';
 import { readDefaultDevice, setDefaultDevice } from '@gateway/store/devices/choosing/default-device';
@@ -349,7 +350,7 @@ describe('a full Redis', () => {
     expect(await revokeApiToken(store, 'main', token.keyId)).to.have.property('revokedAtMs');
     expect((await setApiTokenScopes(store, 'main', token.keyId, ['read']))?.scopes).to.deep.equal(['read']);
     expect((await createApiToken(store, 'main', { name: 'in its place' })).value).to.be.a('string');
-    await setWorkspaceLimits(store, 'main', { devices: 9 });
+    await Promise.all([setWorkspaceLimits(store, 'main', { devices: 9 }), createUser(store, 'ann', 'viewer')]);
     await recordAudit(store, { user: 'test', action: 'device.renamed', target: 'new' }, token.keyId);
     const device = { workspace: 'main', device: 'new' };
     await ensureDevice(store, device);

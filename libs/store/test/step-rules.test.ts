@@ -49,6 +49,14 @@ describe('a step in Redis', () => {
     ]);
   });
 
+  it('counts the numbers of a question once, also where it comes again, as the first answer was lost', async () => {
+    const ask = (id: string) =>
+      run('ask-owner', ['questions', 'count', 'device'], [id, 'sealed', 60_000, 2, 60, 100, 60_000]);
+    await redis().hset(key('device'), 'idKey', 'sealed');
+    expect([await ask('a'), await ask('a'), await ask('b')]).to.deep.equal(['asked', 'asked', 'capped']);
+    expect(await redis().get(key('count'))).to.equal('60');
+  });
+
   it('lists no member that has been silent for too long', async () => {
     await redis().zadd(key('members'), Date.now() - 60_000, 'silent', Date.now(), 'alive');
     expect(await run('list-members', ['members', 'loads'], [30_000])).to.deep.equal(['alive', '{}']);

@@ -14,6 +14,7 @@ import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { expect } from 'chai';
+import { askingTwice } from './support/asking-twice.js';
 import { KNOWN, OTHER, useOwnedDevice } from './support/use-owned-device.js';
 
 describe('the account of a device', () => {
@@ -146,6 +147,14 @@ describe('the account of a device', () => {
     await loseIdKey();
     await takeAndDie(KNOWN);
     expect(await claim(written, 0), 'also when that process died right then').to.equal('cancelled');
+  });
+
+  it('is another one once where the step comes twice, as its first answer was lost', async () => {
+    await take(KNOWN);
+    const before = await readEpoch();
+    await loseIdKey();
+    await takeAccount(askingTwice(space.store), ownership, { phone: KNOWN, nowMs });
+    expect(await readEpoch()).to.equal(before + 1);
   });
 
   it('begins after all that was received, by whatever clock', async () => {

@@ -1,10 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { FIRST_USER, type UserRole } from '@gateway/contracts/console/users';
 import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { hash, verify } from '@node-rs/argon2';
 import { writeTogether } from '../core/confirming/write-together.js';
+import { defineScript, number, text } from '../core/scripts/define-script.js';
+import { isOne } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { endSessionsOf } from './sessions.js';
+
+const createStep = defineScript({
+  name: 'create-user',
+  whenFull: 'runs',
+  keys: ['user', 'users'],
+  args: { name: text, role: text, nowMs: number, attempt: text },
+  reply: isOne,
+});
 
 /** Who may use the console. */
 export interface User {
@@ -21,11 +32,9 @@ const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /** Makes a user, who has no password yet. `undefined` when the name is taken. */
 export async function createUser(store: Store, name: string, role: UserRole): Promise<User | undefined> {
-  const keys = consoleKeys(store.space);
-  if ((await writeAlways(store, 'HSETNX', keys.user(name), 'createdAtMs', systemClock.nowMs())) !== 1) return undefined;
-  await writeAlways(store, 'HSET', keys.user(name), 'role', role, 'auth', 'password');
-  await writeAlways(store, 'SADD', keys.users, name);
-  return findUser(store, name);
+  const { user, users } = consoleKeys(store.space);
+  const made = { name, role, nowMs: systemClock.nowMs(), attempt: randomUUID() };
+  return (await createStep(store, { user: user(name), users, ...made })) ? findUser(store, name) : undefined;
 }
 
 /** The first start makes `admin`. Safe to repeat and to race. */
@@ -34,7 +43,10 @@ export async function ensureFirstUser(store: Store): Promise<User | undefined> {
   return createUser(store, FIRST_USER, 'admin');
 }
 
-/** `undefined` without such a user, for one that is not made to its end, and for what a change leaves of one that is removed meanwhile. */
+/**
+ * `undefined` without such a user, for one that an earlier version has only begun to make, and for what a change leaves of one that is
+ * removed meanwhile.
+ */
 export async function findUser(store: Store, name: string): Promise<User | undefined> {
   const { role, createdAtMs, hash: password } = await store.redis.hgetall(consoleKeys(store.space).user(name));
   if (!role || !createdAtMs) return undefined;

@@ -3,7 +3,7 @@
 -- `quota_bytes` is what the sends of this owner may take, `free_messages` how many more messages Redis has room for (0: any);
 -- `is_bounded` says whether it may be refused for these.
 -- Output: { 1, session of the owner of the device that lives, or '', ended send to be forgotten for room ... },
---   { 0, attempts that were used up } when the tag is taken by another send (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when sends
+--   { 0, attempts that were used up } when the tag is taken by another send (make another id), { -1 } when the idempotency key stands for another send already, or for that of another request, { -2 } when sends
 --   of this owner take, or wait for, all that they may, { -3 } when the device is gone, or has another account since `account_epoch`
 --- @include head
 --- @include book
@@ -14,21 +14,23 @@
 local MOST_FORGOTTEN = 200
 -- Of the messages that might wait without those of the owner, or of the device.
 local OWNERS_PART, DEVICES_PART = 4, 2
-local freed = 0
-if idempotency_key then
-  local message, closed, count = unpack(redis.call('HMGET', idempotency_key, 'messageId', 'closed', 'freed'))
-  if message or closed then return { -1 } end
-  freed = tonumber(count or '0')
-end
-local made, epoch = unpack(redis.call('HMGET', device_key, 'createdAtMs', 'accountEpoch'))
-if not made or (epoch or '0') ~= account_epoch then return { -3 } end
 local function living_session()
   local session = string.match(redis.call('GET', device_owner_key) or '', '^(.*):')
   local lives = session and redis.call('EXISTS', session_prefix .. session) == 1
   return lives and session or ''
 end
--- A client that has lost the reply asks once more, as one of a Cluster does whose node has gone: without a key the id tells that it is
--- the same send.
+-- A client that has lost the reply asks once more, as one of a Cluster does whose node has gone. Under a key the fingerprint tells that it is
+-- the same request, as each seals its own; without one the id tells that it is the same send.
+local freed = 0
+if idempotency_key then
+  local message, closed, count, sealed_once =
+    unpack(redis.call('HMGET', idempotency_key, 'messageId', 'closed', 'freed', 'fingerprint'))
+  if message == message_id and sealed_once == fingerprint then return { 1, living_session() } end
+  if message or closed then return { -1 } end
+  freed = tonumber(count or '0')
+end
+local made, epoch = unpack(redis.call('HMGET', device_key, 'createdAtMs', 'accountEpoch'))
+if not made or (epoch or '0') ~= account_epoch then return { -3 } end
 local function is_accepted()
   local head = redis.call('GETRANGE', record_key, 0, HEAD_BYTES - 1)
   if idempotency_key or not knows_version(string.byte(head)) then return false end
