@@ -119,7 +119,7 @@ describe('a promise that one of two replicas confirmed', () => {
       // As an election does that the master and its other replica hear of later: that one still confirms.
       await askServer(elected.url, 'REPLICAOF', 'NO', 'ONE');
       await redis.set('promise', 'given');
-      expect(await redis.wait(1, 1_000)).to.equal(1);
+      expect(await redis.wait(1, 10_000)).to.equal(1);
       const [told] = await Promise.allSettled([confirm('gw:{#0}:key')]);
       expect(told).to.have.nested.property('reason.code', 'not_confirmed');
       expect(await askServer(elected.url, 'GET', 'promise')).to.equal(null);
