@@ -76,8 +76,8 @@ export async function postTold(
     const next = failed ? undefined : waiting.shift();
     for (const request of next ?? []) {
       const share = { holder: keeperOf(taken), bytes: requestBytes(request) };
-      const told = deps.memory.hold(share, (hasWaited) => tell(next!, request, hasWaited || hasWaitedForPlace));
-      if (!(await told)) return false;
+      const telling = deps.memory.hold(share, (hasWaited) => tell(next!, request, hasWaited || hasWaitedForPlace));
+      if (!(await telling)) return false;
     }
     takenTold.push(...(next ?? []).flat());
     return next !== undefined;
@@ -91,7 +91,7 @@ export async function postTold(
   // Also what fails in a replay alone is posted one at a time.
   const others = wasOtherTaken(work) ? webhook.settings.concurrency - 1 : 0;
   const runs: Promise<void>[] = [];
-  let beside = 0;
+  let running = 0;
   const isFree = () => work.failed.size === 0;
   const tellInPlace = () => {
     const waits = places.pending >= places.concurrency;
@@ -102,11 +102,11 @@ export async function postTold(
   };
   // Again where another lane had failed, but not the endpoint.
   const fill = () => {
-    for (; beside < others && waiting.length > 0 && isFree(); beside++)
+    for (; running < others && waiting.length > 0 && isFree(); running++)
       runs.push(
         tellBeside()
           .catch(stop)
-          .finally(() => void beside--),
+          .finally(() => void running--),
       );
   };
   const tellInTurn = async () => {

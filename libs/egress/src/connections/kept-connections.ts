@@ -19,7 +19,7 @@ export interface KeptLimits {
   ageMs?: number;
   /** Without a request, of all keepers. Default 256. */
   most?: number;
-  /** How long one that could not be reached anew counts as that. Default 3 s. */
+  /** For so long a server that could not be reached on a new connection counts as that. Default 3 s. */
   failedMs?: number;
 }
 
@@ -59,7 +59,7 @@ export class KeptConnections {
   /** The one first that has waited longest. */
   readonly #waiting = new Set<KeptConnection>();
   /** By keeper: what was posted again, while it is under way, and for a while after it has failed. */
-  readonly #first = new Map<string, { answered: Promise<unknown> }>();
+  readonly #first = new Map<string, Promise<unknown>>();
   #isClosed = false;
 
   constructor(limits: KeptLimits = {}, clock: Clock = systemClock) {
@@ -100,13 +100,12 @@ export class KeptConnections {
     const place = `${name} ${revision}`;
     const first = this.#first.get(place);
     if (first) {
-      await first.answered;
+      await first;
       return post();
     }
     const posting = post();
-    const self = { answered: posting };
-    this.#first.set(place, self);
-    const forget = () => void (this.#first.get(place) === self && this.#first.delete(place));
+    this.#first.set(place, posting);
+    const forget = () => void this.#first.delete(place);
     posting.then(forget, () => setTimeout(forget, this.#limits.failedMs).unref());
     return posting;
   }

@@ -27,9 +27,8 @@ export type Connections = ReadonlyMap<Stream, Promise<string | undefined> | unde
  * Those that lead to these servers now; of one that is not there yet, once it is. Who finds one of them in use later has written to one
  * server all the time. Another master is reached by a new connection; and so is the same one after another, unless its cluster was told to
  * replace it, and to take it back.
+ * Throws where one could not be reached, and that took long: what is asked of it behind this would take long, too.
  * @param asksHistory whether it is worth a command to find that out. It comes before all that is written behind this.
- *
- * Throws where one does not answer, and took long for that: what is asked of it behind this would take long, too.
  */
 export async function connectionsTo(
   nodes: readonly Redis[],
