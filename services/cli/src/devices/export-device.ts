@@ -1,6 +1,7 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
 import { readDefaultDevice } from '@gateway/store/devices/choosing/default-device';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import type { CliContext } from '../cli-context.js';
@@ -20,6 +21,8 @@ export async function exportDevice(
 ): Promise<void> {
   const { store, workspace, output, record } = context;
   const address = { workspace, device: device ?? (await readDefaultDevice(store, workspace)) };
+  // A device that is not there cannot be taken, as one that is in use.
+  if (!(await readDeviceState(store, address)).hasKeys) throw new Error(notLinked(address));
   const copy = (ownership: Ownership) => copySession(store, ownership, folder);
   const taken = await withDevice(context, address, { waitMs: TAKE_MS }, copy);
   if (!taken && !force) {
@@ -35,6 +38,10 @@ export async function exportDevice(
   );
 }
 
+function notLinked({ device }: DeviceAddress): string {
+  return `device ${device} is not linked`;
+}
+
 /** Reading needs no ownership; writes with this one are refused. */
 function readOnly(address: DeviceAddress): Ownership {
   return { address, epoch: 0, token: 'none' };
@@ -43,7 +50,7 @@ function readOnly(address: DeviceAddress): Ownership {
 async function copySession(store: Store, ownership: Ownership, folder: string): Promise<{ keys: number }> {
   const keyStore = deviceKeyStore(store, ownership);
   const creds = await keyStore.readCreds();
-  if (creds === undefined) throw new Error(`device ${ownership.address.device} is not linked`);
+  if (creds === undefined) throw new Error(notLinked(ownership.address));
   const files = await openAuthFolder(folder);
   let keys = 0;
   for await (const { type, id, value } of readAllKeys(store, ownership.address)) {
