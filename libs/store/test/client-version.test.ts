@@ -8,6 +8,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 import { Cluster } from 'ioredis';
+import { askingTwice } from './support/asking-twice.js';
 
 const TRIAL_MS = 100;
 const NOW_MS = Date.UTC(2026, 8, 1);
@@ -124,6 +125,13 @@ describe('the version of the client', () => {
     nowMs += 999;
     expect(await version.mayLogIn()).to.equal(false);
     nowMs += 1;
+    expect(await version.mayLogIn()).to.equal(true);
+  });
+
+  it('refused is tried by the device whose claim came twice, as its first answer was lost', async () => {
+    const version = new ClientVersion({ store: askingTwice(space.store), clock: { nowMs: () => NOW_MS }, logger });
+    await version.noteRefusal(BUILT_IN_VERSION);
+    await space.store.redis.del(clientVersionKeys(space.store.space).trial);
     expect(await version.mayLogIn()).to.equal(true);
   });
 

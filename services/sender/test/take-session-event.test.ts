@@ -88,6 +88,21 @@ describe('what a session reports', () => {
     expect(await findOptOut(stage.space.store, 'main', ADA)).to.equal(undefined);
   });
 
+  it('has what waits for its turn asked again, also where the step of a wish came twice', async () => {
+    let asked = 0;
+    const { optOutsChanged } = scheduler;
+    scheduler.optOutsChanged = () => {
+      asked++;
+      optOutsChanged.call(scheduler);
+    };
+    for (const expected of [1, 2]) {
+      await session.report(message({ phone: ADA }, 'STOP'));
+      expect(asked).to.equal(expected);
+    }
+    await session.report(message({ phone: ADA }, 'hello'));
+    expect(asked, 'no wish').to.equal(2);
+  });
+
   it('is written again until replicas have it, before the network hears that it arrived', async () => {
     const { store } = stage;
     const confirm = store.confirmWrites;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { BUILT_IN_VERSION, BUILT_IN_VERSION_DATE_MS, isClientVersion } from '@gateway/contracts/devices/client-version';
 import { clientVersionKeys } from '@gateway/contracts/redis-keys';
 import { type Clock, inTime } from '@gateway/runtime/clock';
@@ -111,7 +112,10 @@ export class ClientVersion {
     if (Math.abs(clock.nowMs() - this.claimedAtMs) < Math.min(CLAIM_EVERY_MS, this.trialEveryMs)) return false;
     this.claimedAtMs = clock.nowMs();
     const { trial } = clientVersionKeys(store.space);
-    if ((await writeAlways(store, 'SET', trial, version, 'PX', this.trialEveryMs, 'NX')) === null) return false;
+    const claim = `${version} ${randomUUID()}`;
+    const held = await writeAlways(store, 'SET', trial, claim, 'PX', this.trialEveryMs, 'NX', 'GET');
+    // It is ours already where the client asked twice by itself, as the first answer was lost.
+    if (held !== null && held !== claim) return false;
     this.onTrial = version;
     logger.info('one device tries the refused version again', { version });
     return true;

@@ -27,20 +27,19 @@ export interface KeepingDeps {
  * owner goes on, and another one could do no better. It ends with the ownership, as the step is fenced. What Redis refuses for a moment is
  * written again for ten seconds, as steps of the owner are: not all that is written here is one.
  * @param write safe to repeat; of any number of steps.
- * @returns `isRepeat`: an earlier attempt may have changed what there was to change.
  */
 export async function keepSurely<Result>(
   { store, ownership, clock, logger, pause = sleep }: KeepingDeps,
   write: () => Promise<Result>,
-): Promise<{ result: Result; isRepeat: boolean }> {
+): Promise<Result> {
   const { received } = deviceKeys(store.space, ownership.address);
   const lateAtMs = clock.monotonicMs() + PATIENCE_MS;
   let isTold = false;
   let refusedSinceMs: number | undefined;
-  for (let pauseMs = AGAIN_MS.first, isRepeat = false; ; isRepeat = true) {
+  for (let pauseMs = AGAIN_MS.first; ; pauseMs = Math.min(pauseMs * 2, AGAIN_MS.longest)) {
     const beganMs = clock.monotonicMs();
     try {
-      return { result: await writeTogether(store, received, write), isRepeat };
+      return await writeTogether(store, received, write);
     } catch (thrown) {
       const isUnconfirmed = thrown instanceof GatewayError && thrown.code === 'not_confirmed';
       refusedSinceMs = isUnconfirmed ? undefined : (refusedSinceMs ?? beganMs);
@@ -51,6 +50,5 @@ export async function keepSurely<Result>(
       isTold ||= isLate;
     }
     await pause(pauseMs);
-    pauseMs = Math.min(pauseMs * 2, AGAIN_MS.longest);
   }
 }

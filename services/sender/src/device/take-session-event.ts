@@ -1,3 +1,4 @@
+import { readWish } from '@gateway/contracts/people/opt-outs';
 import { openEdit } from '@gateway/messenger/inbound/open-edit';
 import type { IncomingMessage, LateRefusal, SessionEvent } from '@gateway/messenger/session/session-events';
 import { toError } from '@gateway/runtime/errors';
@@ -57,11 +58,13 @@ function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
   const record = async () => {
     const nowMs = clock.nowMs();
     const read = await readEdit(store, ownership.address, { message, nowMs, openEdit });
-    return recordIncoming(store, ownership, { message: read, nowMs });
+    const change = await recordIncoming(store, ownership, { message: read, nowMs });
+    return { change, wish: readWish(read.text) };
   };
-  const recorded = keepSurely(deps, record).then(({ result: change, isRepeat }) => {
+  const recorded = keepSurely(deps, record).then(({ change, wish }) => {
     if (change) metrics.countOptOutReply(change);
-    if (change || isRepeat) work.scheduler.optOutsChanged();
+    // Also where nothing changed: the step may have come twice, and the answer to the first was lost.
+    if (wish) work.scheduler.optOutsChanged();
   });
   work.scheduler.metPerson(message);
   return orEnd(deps, recorded);
