@@ -101,8 +101,7 @@ describe('questions to the owner of a device', () => {
     const counted = async () => Number(await space.clients.commands.get(contactChecks(20_000)));
     const withdraw = (id: string) => withdrawQuestion(space.store, ADDRESS, asking(id));
     for (const id of ['a', 'b']) await askOwner(space.store, ADDRESS, asking(id));
-    expect(await withdraw('a')).to.equal(true);
-    expect(await withdraw('a')).to.equal(false);
+    for (const _ of [1, 2]) expect(await withdraw('a')).to.equal(true);
     expect(await counted()).to.equal(5);
     await takeQuestions(space.store, ownership);
     expect(await withdraw('b'), 'taken').to.equal(false);
@@ -110,8 +109,7 @@ describe('questions to the owner of a device', () => {
     expect(await withdraw('b'), 'taken by an owner that has died since').to.equal(false);
     expect(await counted()).to.equal(5);
     await writeOwnerAnswer(space.store, ownership, { id: 'b', part: 'refused', value: 'busy' });
-    expect(await withdraw('b'), 'refused').to.equal(true);
-    expect(await withdraw('b')).to.equal(false);
+    for (const _ of [1, 2]) expect(await withdraw('b'), 'refused').to.equal(true);
     expect(await counted()).to.equal(0);
     await askOwner(space.store, ADDRESS, asking('c'));
     await takeQuestions(space.store, ownership);

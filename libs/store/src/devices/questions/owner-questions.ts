@@ -30,7 +30,7 @@ const withdrawStep = defineScript({
   name: 'withdraw-question',
   whenFull: 'runs',
   keys: ['questions', 'answer', 'counter'],
-  args: { id: text, count: number },
+  args: { id: text, count: number, ttlMs: number },
   reply: oneOf('unanswered', 'begun'),
 });
 const takeStep = defineScript({
@@ -110,7 +110,7 @@ export async function readAnswerParts(store: Store, address: DeviceAddress, id: 
 }
 
 /**
- * Withdraws a question and its count, if no owner has begun to answer it; returns whether that was so. Safe to repeat.
+ * Withdraws a question and its count, if no owner has begun to answer it; returns whether that was so. Safe to repeat, also by the client itself when the first answer was lost.
  */
 export async function withdrawQuestion(
   store: Store,
@@ -120,7 +120,7 @@ export async function withdrawQuestion(
   const keys = deviceKeys(store.space, address);
   const counter = keys.contactChecks(Math.floor((quota?.nowMs ?? 0) / MS_PER_DAY));
   const asked = { questions: keys.questions, answer: keys.answer(id), counter };
-  return (await withdrawStep(store, { ...asked, id, count: quota?.count ?? 0 })) === 'unanswered';
+  return (await withdrawStep(store, { ...asked, id, count: quota?.count ?? 0, ttlMs: TTL_MS })) === 'unanswered';
 }
 
 /** The answer is not waited for any more: an owner that works on it may stop. Safe to repeat. */
