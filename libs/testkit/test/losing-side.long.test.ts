@@ -7,18 +7,21 @@ import { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { type ProcessHost, startProcessHost } from '@gateway/runtime/process/process-host';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
 import { createStore, type Store } from '@gateway/store/core/store';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { sessionKeyOf } from '@gateway/testkit/ownership';
 import { askServer } from '@gateway/testkit/redis-servers/ask-server';
 import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { type RedisSentinels, startRedisSentinels } from '@gateway/testkit/redis-servers/redis-sentinels';
+import { readKeyRings } from '@gateway/testkit/redis-space';
 import { silentLogger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 
 const WITHIN = { everyMs: 50 };
 const ADDRESS = { workspace: 'main', device: 'phone' };
 const TTL_MS = 4_000;
-const KEYS = { space: { prefix: 'gw' }, keyRings: { credentials: [], contents: [] } };
+const KEY = `test:${'07'.repeat(32)}`;
+const KEYS = { space: { prefix: 'gw' }, keyRings: readKeyRings({ CREDENTIAL_KEYS: KEY, CONTENT_KEYS: KEY }) };
 const PURPOSES = ['commands', 'failFast', 'sessions', 'subscriber'] as const;
 
 describe('a process that owns a device and waits for replicas, with Sentinels', () => {
@@ -44,6 +47,7 @@ describe('a process that owns a device and waits for replicas, with Sentinels', 
     host.started();
     store = createStore({ ...KEYS, redis: host.clients.commands, confirmWrites: host.confirmWrites });
     ({ keeper } = await joinFleet(host, store, { SESSION_TTL_MS: TTL_MS }));
+    await ensureDevice(store, ADDRESS);
     held = await eventually(() => keeper.acquire(ADDRESS), WITHIN);
   });
   beforeEach(async () => {
