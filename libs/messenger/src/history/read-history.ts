@@ -47,28 +47,35 @@ const LID = /^([1-9]\d{4,19})@lid$/;
  */
 export async function readHistory(bytes: Uint8Array): Promise<HistoryFacts> {
   const facts: HistoryFacts = { tokens: [], lids: new Map() };
-  const budget: FieldBudget = { left: MAX_FIELDS };
-  let pauseAt = MAX_FIELDS - FIELDS_AT_A_TIME;
+  const budget: PacedBudget = { left: MAX_FIELDS, pauseAt: MAX_FIELDS - FIELDS_AT_A_TIME };
   for (const { id, value } of readFields(bytes, budget)) {
-    if (budget.left < pauseAt) {
-      await setImmediate();
-      pauseAt = budget.left - FIELDS_AT_A_TIME;
-    }
-    if (typeof value !== 'number') readPart(id, value, { facts, budget });
+    if (isPauseDue(budget)) await setImmediate();
+    if (typeof value !== 'number') await readPart(id, value, { facts, budget });
   }
   return facts;
 }
 
-interface Reading {
-  facts: HistoryFacts;
-  budget: FieldBudget;
+interface PacedBudget extends FieldBudget {
+  /** When so many are left, other work has its turn. */
+  pauseAt: number;
 }
 
-function readPart(id: number, value: Uint8Array, { facts, budget }: Reading): void {
-  if (id === HISTORY.conversations) readConversation(fieldsOf(value, CONVERSATION, budget), facts);
-  else if (id === HISTORY.mappings) readMapping(fieldsOf(value, MAPPING, budget), facts);
+function isPauseDue(budget: PacedBudget): boolean {
+  if (budget.left >= budget.pauseAt) return false;
+  budget.pauseAt = budget.left - FIELDS_AT_A_TIME;
+  return true;
+}
+
+interface Reading {
+  facts: HistoryFacts;
+  budget: PacedBudget;
+}
+
+async function readPart(id: number, value: Uint8Array, { facts, budget }: Reading): Promise<void> {
+  if (id === HISTORY.conversations) readConversation(await fieldsOf(value, CONVERSATION, budget), facts);
+  else if (id === HISTORY.mappings) readMapping(await fieldsOf(value, MAPPING, budget), facts);
   else if (id === HISTORY.salt && isSecret(value)) facts.salt = Buffer.from(value);
-  else if (id === HISTORY.globalSettings) readSettings(fieldsOf(value, SETTINGS, budget), facts);
+  else if (id === HISTORY.globalSettings) readSettings(await fieldsOf(value, SETTINGS, budget), facts);
 }
 
 function readConversation(
@@ -98,9 +105,14 @@ function readSettings({ migratedAt }: Fields<'migratedAt'>, facts: HistoryFacts)
 }
 
 /** The last of each of the fields with these numbers. */
-function fieldsOf<Name extends string>(bytes: Uint8Array, names: Names<Name>, budget: FieldBudget): Fields<Name> {
+async function fieldsOf<Name extends string>(
+  bytes: Uint8Array,
+  names: Names<Name>,
+  budget: PacedBudget,
+): Promise<Fields<Name>> {
   const found: Fields<Name> = {};
   for (const { id, value } of readFields(bytes, budget)) {
+    if (isPauseDue(budget)) await setImmediate();
     const name = names.get(id);
     if (name) found[name] = value;
   }
