@@ -65,4 +65,33 @@ describe('clients of a master that is cut off together with the Sentinel that th
     }
     expect(await eventually(() => clients.failFast.get(KEY), WITHIN)).to.equal('once more');
   });
+
+  it('leave it also where their connections to the Sentinels have fallen silent; their promises hold', async () => {
+    const clients = await start();
+    const { confirm, stop } = confirmByReplicas(clients.confirms, 1);
+    const promise = async (text: string) => {
+      await clients.failFast.set(KEY, text);
+      await confirm(clients.failFast, KEY);
+      return true;
+    };
+    const old = await servers.findMaster();
+    await eventually(() => servers.agreeOn(old), WITHIN);
+    await eventually(() => promise('before they fell silent'), WITHIN);
+    servers.silenceSentinels();
+    const heal = servers.cutOff(old);
+    try {
+      const next = await eventually(async () => {
+        const found = await servers.findMaster();
+        return found !== old && found;
+      }, WITHIN);
+      await eventually(() => PURPOSES.every((purpose) => portOf(clients[purpose]) === next.port), {
+        ...WITHIN,
+        timeoutMs: 10_000,
+      });
+      await eventually(() => promise('and after'), { ...WITHIN, timeoutMs: 15_000 });
+    } finally {
+      stop();
+      heal();
+    }
+  });
 });

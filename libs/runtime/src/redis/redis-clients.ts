@@ -13,7 +13,7 @@ import { onWholeSlots } from './whole-slots.js';
  * - `commands` waits for Redis without a limit. For owners and workers.
  * - `failFast` fails in under 3 s when Redis does not answer. For requests with a caller waiting.
  * - `queue` and `failFastQueue` are the same for BullMQ alone: it teaches its connection two hundred commands.
- * - `sessions` waits as `commands` does, and carries nothing but what a process owns: behind a file or a list renewals could come too late.
+ * - `sessions` waits as `commands` does, where nothing blocks, and carries nothing but what a process owns: behind a file or a list renewals could come too late.
  * - `subscriber` is only for subscriptions, and renews them by itself after an outage.
  * - `confirms` asks whether replicas have what others wrote, which holds it up: nothing else goes by it.
  */
@@ -63,7 +63,8 @@ const BEHAVIOURS = {
     connectTimeout: 2_000,
     socketTimeout: 2_000,
   },
-  subscriber: { maxRetriesPerRequest: null, socketTimeout: 5_000 },
+  // Half of the time that a session lasts by default.
+  unblocked: { maxRetriesPerRequest: null, socketTimeout: 5_000 },
 } as const satisfies Record<string, RedisOptions>;
 
 const PURPOSES: Record<RedisPurpose, keyof typeof BEHAVIOURS> = {
@@ -71,8 +72,8 @@ const PURPOSES: Record<RedisPurpose, keyof typeof BEHAVIOURS> = {
   failFast: 'failFast',
   queue: 'commands',
   failFastQueue: 'failFast',
-  sessions: 'commands',
-  subscriber: 'subscriber',
+  sessions: 'unblocked',
+  subscriber: 'unblocked',
   confirms: 'failFast',
 };
 const DEFAULT_PURPOSES = ['commands', 'failFast', 'queue', 'subscriber'] as const;

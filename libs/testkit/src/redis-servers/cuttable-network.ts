@@ -10,6 +10,7 @@ interface Link {
   near: Socket;
   /** None before the call has passed. */
   far?: Socket;
+  isSilent?: true;
 }
 
 /**
@@ -49,6 +50,15 @@ export class CuttableNetwork {
     };
   }
 
+  /** Calls of clients to these stay, and nothing passes any more, as where something in between has forgotten them. New ones pass. */
+  silence(addresses: readonly string[]): void {
+    for (const link of this.links) {
+      if (link.from !== LOCALHOST || !addresses.includes(link.to.host)) continue;
+      link.isSilent = true;
+      hold(link);
+    }
+  }
+
   close(): void {
     for (const server of this.servers) server.close();
     for (const { near, far } of this.links) for (const socket of [near, far]) socket?.destroy();
@@ -82,7 +92,8 @@ export class CuttableNetwork {
   }
 
   /** Clients live elsewhere, and reach all but while they are on an island. */
-  private isCut({ from, to }: Link): boolean {
+  private isCut({ from, to, isSilent }: Link): boolean {
+    if (isSilent) return true;
     const reachesAll = from === LOCALHOST && !this.islands.has(LOCALHOST);
     return !reachesAll && this.islands.get(from) !== this.islands.get(to.host);
   }

@@ -19,6 +19,8 @@ export interface RedisSentinels {
   cutOff(server: RedisProcess, ...along: RedisProcess[]): () => void;
   /** The same, and clients go along: they reach these alone. */
   cutOffWithClients(server: RedisProcess, ...along: RedisProcess[]): () => void;
+  /** Connections of clients to the Sentinels stay, and nothing passes any more; new ones are as before. */
+  silenceSentinels(): void;
   /** One more Sentinel, on the machine of this server: cut off with it, it goes on naming it. Resolves with a URL that names it first. */
   addBeside(server: RedisProcess): Promise<string>;
   stop(): Promise<void>;
@@ -90,6 +92,7 @@ export async function startRedisSentinels({
     },
     cutOff: (...servers) => network.cutOff(addressesOf(servers)),
     cutOffWithClients: (...servers) => network.cutOff([LOCALHOST, ...addressesOf(servers)]),
+    silenceSentinels: () => network.silence([...sentinels, ...besides.keys()].map(({ address }) => address)),
     addBeside: async (server) => {
       const neighbour = await startSentinel(server.port);
       besides.set(neighbour, server);

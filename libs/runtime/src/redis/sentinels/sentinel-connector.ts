@@ -20,6 +20,11 @@ const ELECTING = '+try-failover';
 const IS_ELECTING = /\bfailover_in_progress\b/;
 /** One has joined, or has another address; or those that have gone are forgotten. */
 const OTHERS_CHANGED = ['+sentinel', '+sentinel-address-switch', '+reset-master'];
+/**
+ * A listener asks nothing: of a connection whose other end vanished silently it would hear nothing, and for ever. One that is pinged so often
+ * is given up when it has not answered for as long.
+ */
+const PING_EVERY_MS = 2_000;
 /** Of a question whether the master is the one that most name: those that are cut off never answer. */
 const NAMED_MS = 1_000;
 /** After the first answer: one that hangs together with its machine is silent, and must not hold up a failover. */
@@ -100,6 +105,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
   async isNamedByMost(): Promise<boolean> {
     const { current, seen } = this;
     const { answers } = await this.askAll();
+    for (const answer of answers) this.compare(answer);
     const count = countSentinels(answers);
     // Fewer only by what more than half of those before say.
     seen.most = new Set(answers.map(({ id }) => id)).size > seen.most / 2 ? count : Math.max(seen.most, count);
@@ -140,8 +146,10 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
   private listenTo(sentinel: RedisNode): void {
     const { listeners, lost, unheardSinceMs } = this;
     // We subscribe anew ourselves: no one hears of it where that of ioredis fails, and the process would end.
-    const options = { retryStrategy: this.options.sentinelReconnectStrategy, autoResubscribe: false };
-    const listener = this.connectTo(sentinel, options);
+    const listener = this.connectTo(sentinel, {
+      ...{ retryStrategy: this.options.sentinelReconnectStrategy, autoResubscribe: false },
+      socketTimeout: PING_EVERY_MS,
+    });
     const learn = async () => {
       this.compare(await this.ask(sentinel));
       this.listenToNew();
@@ -170,6 +178,10 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       else if (channel === ELECTING) this.hearElection(text);
       else void learn().catch(() => {});
     });
+    const pings = setInterval(() => {
+      if (listeners.get(sentinel) !== listener) clearInterval(pings);
+      else if (listener.status === 'ready') listener.ping().catch(() => {});
+    }, PING_EVERY_MS).unref();
     let wasThere = false;
     listener.on('close', () => {
       if (listeners.get(sentinel) !== listener) return;
