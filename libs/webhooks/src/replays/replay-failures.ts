@@ -1,8 +1,8 @@
 import { type BreakerOutcome, DELAYS_MS, DISABLED_AFTER_MS, nextBreaker } from '@gateway/contracts/webhooks/breaker';
-import { LATE, MANY_FAILURES, MOST_OFF_CLOCK, nextAside, offClockOf } from './failing-claims.js';
-import type { LaneWork } from './lane-work.js';
-import type { PostedTold } from './post-told.js';
-import { type Answered, wasRefused, wasSilent } from './work.js';
+import { LATE, MANY_FAILURES, MOST_OFF_CLOCK, nextAside, offClockOf } from '../failing-claims.js';
+import type { LaneWork } from '../lane-work.js';
+import type { PostedTold } from '../post-told.js';
+import { type Answered, wasRefused, wasSilent } from '../work.js';
 
 /**
  * What fails in a replay says nothing of its endpoint, which may refuse what it has already. So a replay has a clock of its own, while
