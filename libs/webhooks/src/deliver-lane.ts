@@ -1,9 +1,9 @@
 import { compareCursors } from '@gateway/contracts/events/cursor';
-import { isOver } from '@gateway/contracts/webhooks/breaker';
+import { isOver, MANY_FAILURES } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneRange, TellLane } from '@gateway/store/webhooks/delivering/lanes';
-import { failuresOf, isStuck, MANY_FAILURES, manyFor } from './failing-claims.js';
+import { failuresOf, isStuck, manyFor } from './failing-claims.js';
 import type { Told } from './feed.js';
 import { behindOthers, endCatchUp, passingAway, postpone } from './held-parts.js';
 import {

@@ -1,12 +1,10 @@
-import { type Breaker, DELAYS_MS } from '@gateway/contracts/webhooks/breaker';
+import { type Breaker, DELAYS_MS, MANY_FAILURES } from '@gateway/contracts/webhooks/breaker';
 import type { TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import type { LaneClaim, LaneState, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 
 /** A failing endpoint gets so many requests that its clock does not ask for, until something is taken: with these a day is 110 at most. */
 export const MOST_OFF_CLOCK = 7;
-/** Then something else is tried. */
-export const MANY_FAILURES = 3;
 export const manyFor = ({ isDoubted }: Pick<LaneClaim, 'isDoubted'>): number => (isDoubted ? 1 : MANY_FAILURES);
 
 export const failuresOf = ({ refusals, silences = 0 }: LaneClaim): number => refusals + silences;
@@ -26,20 +24,24 @@ export const hasFailedOften = (state: LaneState): boolean => claimsIn(state).som
 export const isStuck = ({ webhook }: { webhook: Webhook }, claim: LaneClaim): boolean =>
   isFailing(claim) && webhook.settings.order !== 'strict';
 
-export const offClockOf = ({ lanes }: TakenWebhook): number =>
+export const offClockOf = ({ lanes, breaker }: Pick<TakenWebhook, 'lanes' | 'breaker'>): number =>
   Object.values(lanes)
     .flatMap(claimsIn)
-    .reduce((total, { offClock = 0 }) => total + offClock, 0);
+    .reduce((total, { offClock = 0 }) => total + offClock, breaker.offClock ?? 0);
 
 /** Where more was under way when it began to fail than its clock asks for, this makes up for that in a day, as the clock of an endpoint does. */
 export const LATE = 1.25;
 
 /** The clock of what is put aside, after one more failure of what had failed before; a replay that has failed, too, had requests of its own. */
-export function nextAside({ aside, failedReplay }: Breaker, nowMs: number): NonNullable<Breaker['aside']> {
+export function nextAside(
+  taken: Pick<TakenWebhook, 'lanes' | 'breaker'>,
+  nowMs: number,
+): NonNullable<Breaker['aside']> {
+  const { aside, failedReplay } = taken.breaker;
   const failures = (aside?.failures ?? 0) + 1;
   const place = failures - MANY_FAILURES;
   const delayMs = DELAYS_MS[Math.min(place, DELAYS_MS.length) - 1] ?? 0;
-  const isLate = failedReplay && place >= DELAYS_MS.length;
+  const isLate = (failedReplay || offClockOf(taken) > MOST_OFF_CLOCK) && place >= DELAYS_MS.length;
   return { failures, nextAttemptMs: nowMs + (isLate ? delayMs * LATE : delayMs) };
 }
 

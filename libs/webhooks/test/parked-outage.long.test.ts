@@ -62,6 +62,32 @@ describe('what is put aside for an endpoint that is down', () => {
   });
 });
 
+describe('an endpoint that goes down while it is tried who of a refused request is refused', () => {
+  const endpoint = useEndpoint();
+  for (const laterMinutes of [undefined, 30, 120])
+    it(`gets a hundred requests a day, something new ${laterMinutes ? `after ${laterMinutes} min` : 'never'}`, async () => {
+      let isDown = false;
+      endpoint.keyOf = (number) => `k${number}`;
+      endpoint.answer = () => {
+        const { numbers } = endpoint.received.at(-1)!;
+        const answer = isDown || numbers.includes(7) ? 500 : 204;
+        isDown ||= answer === 204;
+        return answer;
+      };
+      await endpoint.write(...Array.from({ length: 399 }, (_, n) => n));
+      for (let step = 0; !isDown; step++, endpoint.nowMs += 5 * SECOND_MS) {
+        if (step === 6) await endpoint.write(500);
+        await endpoint.deliverAll();
+      }
+      const before = endpoint.received.length;
+      for (let minute = 0; minute < 24 * 60; minute++, endpoint.nowMs += MINUTE * SECOND_MS) {
+        if (minute === laterMinutes) await endpoint.write(600);
+        await endpoint.deliverAll();
+      }
+      expect(endpoint.received.length - before).to.be.within(70, 110);
+    });
+});
+
 describe('what is kept of the requests to an endpoint that is down', () => {
   const endpoint = useEndpoint();
 

@@ -13,6 +13,8 @@ export interface Breaker {
   told?: number;
   /** Of what is put aside, which says nothing of the endpoint: how often in a row it failed again, and nothing else was taken. */
   aside?: { failures: number; nextAttemptMs: number };
+  /** How many requests have failed for which there is no clock, since something was taken: halves of what is put aside. */
+  offClock?: number;
   /** Something of a replay, which says nothing of the endpoint either, has failed since something was taken. The version before does not know it, and puts that aside. */
   failedReplay?: true;
 }
@@ -28,6 +30,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** After the first failure, the second, ... and after each further one the last of them. */
 export const DELAYS_MS = [5_000, 15_000, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS];
+/** Then something else is tried. Of what is put aside so many fail without a pause. */
+export const MANY_FAILURES = 3;
 const SPREAD = 0.2;
 const LONGEST_WAIT_MS = HOUR_MS;
 /** Its owner is told twice, long before the end. */
@@ -59,12 +63,20 @@ export function nextBreaker(
   // Another request may have been asked for more time meanwhile.
   const formerMs = isOver(before.askedUntilMs, nowMs) ? 0 : before.askedUntilMs!;
   const askedUntilMs = Math.max(retryAfterMs > 0 ? nowMs + longestAsked(retryAfterMs) : 0, formerMs);
+  const offClock = (before.offClock ?? 0) + (failures === 0 ? asidesBefore(before) : 0);
   const breaker = {
     ...{ failures: failures + 1, sinceMs, told: Math.max(told, due) },
     nextAttemptMs: Math.max(nowMs + delayAfter(failures + 1, random), askedUntilMs),
     ...(askedUntilMs > 0 && { askedUntilMs }),
+    ...(offClock > 0 && { offClock }),
   };
   return { status: 'failing', breaker, ...(due > told && { tell: 'failing' }) };
+}
+
+/** Requests of what is put aside, and of a replay, had clocks that began in the same way: as many are too many before this one begins. */
+function asidesBefore({ aside, failedReplay }: Breaker): number {
+  const ofAside = Math.min(aside?.failures ?? 0, MANY_FAILURES + DELAYS_MS.length);
+  return ofAside + (failedReplay ? DELAYS_MS.length : 0);
 }
 
 /** As it is from now on where others are to be told that it has failed for long, though no request is due; `undefined`: they are not. */

@@ -1,7 +1,14 @@
 import { entryMs } from '@gateway/contracts/events/cursor';
 import { EVENT_LOG } from '@gateway/contracts/events/entry';
 import { hasShard } from '@gateway/contracts/shards';
-import { type BreakerOutcome, DELAYS_MS, isOver, nextBreaker, waitsUntilMs } from '@gateway/contracts/webhooks/breaker';
+import {
+  type BreakerOutcome,
+  DELAYS_MS,
+  isOver,
+  MANY_FAILURES,
+  nextBreaker,
+  waitsUntilMs,
+} from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { ShardsAwayError } from '@gateway/store/core/away/away-shards';
 import { claimDelivery, isAsTaken, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
@@ -18,7 +25,7 @@ import {
   readDue,
   readParked,
 } from '@gateway/store/webhooks/delivering/parked/parked';
-import { MANY_FAILURES, nextAside } from '../failing-claims.js';
+import { nextAside } from '../failing-claims.js';
 import type { Told, ToldAgain } from '../feed.js';
 import { isTogether, pickFar } from '../lane-work.js';
 import { requestBytes } from '../log/held-texts.js';
@@ -366,7 +373,7 @@ async function settle(
   const { attempt, nowMs } = answered;
   const isOfThis = wasRefused(answered) || wasSilent(answered);
   const isOnClock = isAgain || isMany(state);
-  const outcome = isOfThis ? (isOnClock ? failedAgain(work, answered) : undefined) : answered.outcome;
+  const outcome = isOfThis ? failed(work, answered, { isOnClock }) : answered.outcome;
   // Others that are put aside wait as well where the endpoint asks for it.
   const { notBeforeMs = 0 } = isOfThis ? pausing(answered) : {};
   const paused = notBeforeMs > (state.notBeforeMs ?? 0) ? { ...state, notBeforeMs } : state;
@@ -376,6 +383,8 @@ async function settle(
 }
 
 /** Each may have a clock, and the endpoint be down: as long as nothing is taken there is one for all of them. */
-function failedAgain({ taken: { breaker } }: Work, { nowMs }: Answered): BreakerOutcome {
-  return { status: breaker.failures ? 'failing' : 'active', breaker: { ...breaker, aside: nextAside(breaker, nowMs) } };
+function failed({ taken }: Work, { nowMs }: Answered, { isOnClock }: { isOnClock: boolean }): BreakerOutcome {
+  const { breaker } = taken;
+  const counted = isOnClock ? { aside: nextAside(taken, nowMs) } : { offClock: (breaker.offClock ?? 0) + 1 };
+  return { status: breaker.failures ? 'failing' : 'active', breaker: { ...breaker, ...counted } };
 }

@@ -1,5 +1,11 @@
-import { type BreakerOutcome, DELAYS_MS, DISABLED_AFTER_MS, nextBreaker } from '@gateway/contracts/webhooks/breaker';
-import { LATE, MANY_FAILURES, MOST_OFF_CLOCK, nextAside, offClockOf } from '../failing-claims.js';
+import {
+  type BreakerOutcome,
+  DELAYS_MS,
+  DISABLED_AFTER_MS,
+  MANY_FAILURES,
+  nextBreaker,
+} from '@gateway/contracts/webhooks/breaker';
+import { LATE, MOST_OFF_CLOCK, nextAside, offClockOf } from '../failing-claims.js';
 import type { LaneWork } from '../lane-work.js';
 import type { PostedTold } from '../post-told.js';
 import { type Answered, wasRefused, wasSilent } from '../work.js';
@@ -30,7 +36,7 @@ export function outcomeIn(work: LaneWork, answered: PostedTold, isEarly = work.i
   if (!hasOwnClock(work) || !isOfThis) return answered.outcome;
   const { breaker } = work.taken;
   // Both have failed since something was taken.
-  const shared = breaker.aside && { aside: nextAside(breaker, answered.nowMs) };
+  const shared = breaker.aside && { aside: nextAside(work.taken, answered.nowMs) };
   return { status: 'active', breaker: { ...breaker, failedReplay: true, ...shared } };
 }
 
