@@ -20,6 +20,23 @@ export function masterOfKey(redis: Redis, key: string): Redis {
   return node;
 }
 
+/**
+ * Whichever node of a Cluster is told, all hear of it. Not any: that one may hang, while the node of this key has just answered, or will not
+ * for anybody.
+ */
+export async function publishBeside(redis: Redis, key: string, [channel, text]: [string, string]): Promise<void> {
+  // A client of a Cluster that was closed never answers.
+  if (redis.status !== 'end') await nodeBeside(redis, key).publish(channel, text);
+}
+
+function nodeBeside(redis: Redis, key: string): Redis {
+  try {
+    return masterOfKey(redis, key);
+  } catch {
+    return redis;
+  }
+}
+
 /** The same by its address, whether it is there or not. Of a Cluster: `undefined` for a slot that is served by none. */
 export function masterNameOfKey(redis: Redis, key: string): string | undefined {
   return (redis as unknown as Cluster).slots[slotOf(key)]?.[0];

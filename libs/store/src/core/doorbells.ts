@@ -1,30 +1,14 @@
 import { type Doorbell, decodeDoorbell, encodeDoorbell } from '@gateway/contracts/doorbell';
-import type { DeviceAddress } from '@gateway/contracts/ids';
 import { doorbellChannel, type KeySpace, shardKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
-import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
+import { publishBeside } from '@gateway/runtime/redis/redis-nodes';
 import type { Redis } from 'ioredis';
 import type { Store } from './store.js';
 
 /** Tells every process to look again. Never fails the caller: a lost doorbell costs half a minute. */
-export async function ringDoorbell(store: Store, doorbell: Doorbell): Promise<void> {
-  // A client of a Cluster that was closed never answers.
-  if (store.redis.status === 'end') return;
-  await nodeOf(store, doorbell)
-    .publish(doorbellChannel(store.space), encodeDoorbell(doorbell))
-    .catch(() => undefined);
-}
-
-/**
- * Whichever node of a Cluster is told, all hear of it. Not any: that one may hang, while the device's own has just answered, or will not
- * for anybody.
- */
-function nodeOf({ redis, space }: Store, address: DeviceAddress): Redis {
-  try {
-    return masterOfKey(redis, shardKeys(space, shardOf(address)).devices);
-  } catch {
-    return redis;
-  }
+export async function ringDoorbell({ redis, space }: Store, doorbell: Doorbell): Promise<void> {
+  const key = shardKeys(space, shardOf(doorbell)).devices;
+  await publishBeside(redis, key, [doorbellChannel(space), encodeDoorbell(doorbell)]).catch(() => {});
 }
 
 /** The one subscriber of a process, shared by all who listen. */

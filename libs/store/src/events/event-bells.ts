@@ -1,6 +1,7 @@
 import type { EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
-import { eventLogChannel, type KeySpace } from '@gateway/contracts/redis-keys';
+import { eventLogChannel, type KeySpace, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { publishBeside } from '@gateway/runtime/redis/redis-nodes';
 import type { Redis } from 'ioredis';
 import type { Store } from '../core/store.js';
 
@@ -9,7 +10,8 @@ export async function ringEventBell(
   { redis, space }: Pick<Store, 'redis' | 'space'>,
   workspace: Workspace,
 ): Promise<void> {
-  await redis.publish(eventLogChannel(space), workspace).catch(() => {});
+  const { eventLog } = workspaceKeys(space, workspace);
+  await publishBeside(redis, eventLog, [eventLogChannel(space), workspace]).catch(() => {});
 }
 
 /**

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { instanceKeys, type KeySpace } from '@gateway/contracts/redis-keys';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
+import { publishBeside } from '@gateway/runtime/redis/redis-nodes';
 import type { Redis } from 'ioredis';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { isOne, words } from '../../core/scripts/replies.js';
@@ -107,7 +108,8 @@ export async function takeInstance(deps: InstanceDeps, name: string): Promise<In
 async function answers({ redis, space }: Store, name: string): Promise<boolean> {
   const question = randomUUID();
   const deadlineMs = systemClock.monotonicMs() + ANSWER_MS;
-  await redis.publish(instanceKeys(space, name).channel, question);
+  const { instance, channel } = instanceKeys(space, name);
+  await publishBeside(redis, instance, [channel, question]);
   while (systemClock.monotonicMs() < deadlineMs) {
     if ((await redis.exists(answerKey(space, name, question))) === 1) return true;
     await sleep(LOOK_EVERY_MS);
