@@ -1,10 +1,11 @@
 import { pipeline, type Readable } from 'node:stream';
 import type { InboundMedia } from '@gateway/contracts/content/inbound-content';
 import type { FileAnswer } from '@gateway/contracts/devices/owner-questions';
+import { nameOfDevice } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { EgressError } from '@gateway/egress/egress-error';
 import { streamUrl } from '@gateway/egress/stream-url';
-import { ApiError } from '@gateway/runtime/errors';
+import { ApiError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { readDevice } from '@gateway/store/devices/devices';
@@ -16,6 +17,8 @@ import type { MediaSource } from './media-source.js';
 
 export interface MediaDeps extends AskDeps {
   source: MediaSource;
+  /** Phones that are being asked, by file: the next who want it wait for the same answer. */
+  asked: Map<string, Promise<InboundMedia>>;
   /** `contactsMs`: how long the account's phone may take to answer. */
   waits: AskDeps['waits'] & { contactsMs: number };
   logger: Logger;
@@ -41,7 +44,7 @@ const ORIGIN = { origin: 'https://web.whatsapp.com' };
  */
 export async function fetchMedia(deps: MediaDeps, found: MediaMessage, signal: AbortSignal): Promise<Readable> {
   const { type, media } = found.content;
-  const body = (await ask(deps, media, signal)) ?? (await ask(deps, await askPhone(deps, found, signal), signal));
+  const body = (await ask(deps, media, signal)) ?? (await ask(deps, await askPhoneOnce(deps, found, signal), signal));
   if (!body) throw new ApiError('media_gone');
   // Its errors are those of the last stream.
   return pipeline(body, new MediaOpener(type, media), () => {});
@@ -82,8 +85,22 @@ async function askAt(
   }
 }
 
+/** It goes on for the others when one of them has gone. */
+function askPhoneOnce(deps: MediaDeps, found: MediaMessage, signal: AbortSignal): Promise<InboundMedia> {
+  const { asked } = deps;
+  const file = `${nameOfDevice(found.address)} ${found.receivedId}`;
+  const answer = asked.get(file) ?? askPhone(deps, found).finally(() => asked.delete(file));
+  asked.set(file, answer);
+  const gone = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new ApiError('unavailable', { cause: toError(signal.reason) })), {
+      once: true,
+    });
+  });
+  return Promise.race([answer, gone]);
+}
+
 /** Where the account's phone has uploaded it again. */
-async function askPhone(deps: MediaDeps, found: MediaMessage, signal: AbortSignal): Promise<InboundMedia> {
+async function askPhone(deps: MediaDeps, found: MediaMessage): Promise<InboundMedia> {
   const { store, clock, waits } = deps;
   const { address, receivedId, message, content } = found;
   const { platformId, jid } = message;
@@ -95,7 +112,7 @@ async function askPhone(deps: MediaDeps, found: MediaMessage, signal: AbortSigna
   if (desired?.want !== 'linked') throw new ApiError('no_device');
   const parts = await askAndWait(deps, address, {
     question: { kind: 'file', platformId, jid, mediaKey: content.media.mediaKey },
-    ...{ parts: 1, timeoutMs: waits.contactsMs, signal },
+    ...{ parts: 1, timeoutMs: waits.contactsMs, signal: new AbortController().signal },
   });
   const answer = JSON.parse(parts.get('0') ?? 'null') as FileAnswer | null;
   if (!answer) throw unavailable(deps.logger, { why: 'the phone did not answer in time' });

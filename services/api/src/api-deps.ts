@@ -1,5 +1,6 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
+import type { MediaDeps } from '@gateway/media/fetch-media';
 import type { MediaSource } from '@gateway/media/media-source';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
@@ -49,6 +50,7 @@ export interface ApiDeps {
     source: MediaSource;
     /** Under way, by token. */
     turns: Turns;
+    asked: MediaDeps['asked'];
   };
   /** Describes files, in processes of their own. */
   previews: Previews;

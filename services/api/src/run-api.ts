@@ -94,7 +94,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
       },
       webhookPolicy: webhookPolicy(config),
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
-      media: { source: mediaSource(config), turns: new Turns(LIMITS.mediaPerToken) },
+      media: { source: mediaSource(config), turns: new Turns(LIMITS.mediaPerToken), asked: new Map() },
       previews,
       blobQuotaBytes: config.BLOB_QUOTA_BYTES,
       maxOptOuts: config.MAX_OPT_OUTS,

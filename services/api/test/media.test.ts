@@ -38,10 +38,10 @@ describe('GET /media/:id', () => {
 
   const receive = (file = FILE, more: object = {}) => files.receive(space.store, owner.ownership, file, more);
   /** All of the answer: one that is not read would hold up the end of the test. A short one may break off before its head. */
-  async function fetchFile(id: string, { with: shown = token } = {}) {
+  async function fetchFile(id: string, { with: shown = token, signal }: { with?: string; signal?: AbortSignal } = {}) {
     const headers = { authorization: `Bearer ${shown}` };
     try {
-      const response = await fetch(`${api.origin}${BASE}/media/${id}`, { headers });
+      const response = await fetch(`${api.origin}${BASE}/media/${id}`, { headers, signal: signal ?? null });
       return { status: response.status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
     } catch {
       return { status: 0, headers: new Headers(), body: 'broken off' };
@@ -139,6 +139,36 @@ describe('GET /media/:id', () => {
     await writeOwnerAnswer(space.store, owner.ownership, { id: question, part: '0', value });
     expect(FILE.equals((await first).body as Buffer)).to.equal(true);
     expect((await fetchFile(id)).status, 'no phone is asked').to.equal(200);
+  });
+
+  it('is asked of the phone once for all who want it at once, also when the first of them leaves', async () => {
+    const id = await receive();
+    const message = await readInbound(space.store, DEFAULT, { receivedId: '3AB0', nowMs: Date.now() });
+    if (message?.content?.type !== 'document') throw new Error('no document');
+    store.expire({ areForgotten: false });
+    const tokens = await Promise.all([1, 2, 3].map(() => api.newToken({ scopes: ['events'] })));
+    const leaving = new AbortController();
+    const left = fetchFile(id, { signal: leaving.signal });
+    await eventually(() => files.asked === 1);
+    const all = tokens.flatMap(({ value }) => [1, 2, 3, 4].map(() => fetchFile(id, { with: value })));
+    await eventually(() => files.asked === 1 + all.length);
+    leaving.abort();
+    expect((await left).body).to.equal('broken off');
+    const questions = new Set<string>();
+    const value = JSON.stringify({ directPath: store.renew(message.content.media.directPath) });
+    let areAnswered = false;
+    const answered = Promise.all(all).finally(() => {
+      areAnswered = true;
+    });
+    await eventually(async () => {
+      for (const question of await takeQuestions(space.store, owner.ownership)) {
+        questions.add(question.id);
+        await writeOwnerAnswer(space.store, owner.ownership, { id: question.id, part: '0', value });
+      }
+      return areAnswered;
+    });
+    for (const { body } of await answered) expect(FILE.equals(body as Buffer)).to.equal(true);
+    expect(questions.size).to.equal(1);
   });
 
   it('is the file also where the server that its message names has it no more, as when a phone has uploaded it to another', async () => {

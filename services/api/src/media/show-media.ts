@@ -49,11 +49,11 @@ export const showMedia: Endpoint<NoInput, NoInput> = {
     if (!found || !isSeenBy(token, found.address)) throw new ApiError('not_found');
     // Before there is a stream: one that fails while no one listens to it would end the process.
     const headers = headersOf(found);
-    const { turns, source } = deps.media;
+    const { turns, source, asked } = deps.media;
     const endTurn = await turns.take(token.keyId, TURN_WAIT_MS, signal);
     if (!endTurn) throw new ApiError('unavailable', { headers: { 'Retry-After': '5' } });
     try {
-      const file = boundPace(await fetchMedia({ ...deps, source, logger }, found, signal), PACE);
+      const file = boundPace(await fetchMedia({ ...deps, source, asked, logger }, found, signal), PACE);
       file.once('close', endTurn);
       return { status: 200, headers, file, mustBeWhole: true };
     } catch (thrown) {

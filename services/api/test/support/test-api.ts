@@ -146,6 +146,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
       media: {
         turns: new Turns(LIMITS.mediaPerToken),
+        asked: new Map(),
         source: {
           policy: { addresses: { allowed: parseNetworks('127.0.0.0/8') }, anyCertificate: true },
           hostsOf: (named = 'nowhere.invalid') => [named, ...(options.mediaHosts ?? [])],

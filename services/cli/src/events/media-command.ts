@@ -29,7 +29,7 @@ async function get(context: CliContext, id: string, file: string): Promise<void>
   if (!found) throw new Error(`there is no file ${id} in this workspace, or its message is not kept any more`);
   const waits = { ...asked.waits, contactsMs: LIMITS.contactsWaitSeconds * 1000 };
   const signal = endingSignal();
-  const body = await fetchMedia({ ...asked, source, waits, logger }, found, signal).catch(sayWhy);
+  const body = await fetchMedia({ ...asked, source, asked: new Map(), waits, logger }, found, signal).catch(sayWhy);
   if (file === '-') return pipeline(body, stdout, { end: false, signal });
   await writeNew(file, body, signal);
   const { type, media } = found.content;
