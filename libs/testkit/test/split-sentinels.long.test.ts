@@ -31,9 +31,7 @@ describe('clients of a master that is cut off together with the Sentinel that th
     return clients;
   }
 
-  const portOf = ({ stream }: Redis) => (stream as { remotePort?: number }).remotePort;
-
-  it('go to the next one and stay there, those of a process that starts, too; their promises hold', async () => {
+  async function startPromising() {
     const clients = await start();
     const { confirm, stop } = confirmByReplicas(clients.confirms, 1);
     const promise = async (text: string) => {
@@ -41,6 +39,13 @@ describe('clients of a master that is cut off together with the Sentinel that th
       await confirm(clients.failFast, KEY);
       return true;
     };
+    return { clients, promise, stop };
+  }
+
+  const portOf = ({ stream }: Redis) => (stream as { remotePort?: number }).remotePort;
+
+  it('go to the next one and stay there, those of a process that starts, too; their promises hold', async () => {
+    const { clients, promise, stop } = await startPromising();
     const [old] = servers.servers;
     await eventually(() => promise('before'), WITHIN);
     const heal = servers.cutOff(old!);
@@ -67,13 +72,7 @@ describe('clients of a master that is cut off together with the Sentinel that th
   });
 
   it('leave it also where their connections to the Sentinels have fallen silent; their promises hold', async () => {
-    const clients = await start();
-    const { confirm, stop } = confirmByReplicas(clients.confirms, 1);
-    const promise = async (text: string) => {
-      await clients.failFast.set(KEY, text);
-      await confirm(clients.failFast, KEY);
-      return true;
-    };
+    const { clients, promise, stop } = await startPromising();
     const old = await servers.findMaster();
     await eventually(() => servers.agreeOn(old), WITHIN);
     await eventually(() => promise('before they fell silent'), WITHIN);
