@@ -1,4 +1,3 @@
-import { compareCursors } from '@gateway/contracts/events/cursor';
 import { isOver, MANY_FAILURES } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { claimDelivery, settleDelivery } from '@gateway/store/webhooks/delivering/deliveries';
@@ -7,7 +6,6 @@ import { failuresOf, isStuck, manyFor } from './failing-claims.js';
 import type { Told } from './feed.js';
 import { behindOthers, endCatchUp, passingAway, postpone } from './held-parts.js';
 import {
-  endOf,
   endsBefore,
   endsOtherwise,
   findNext,
@@ -28,8 +26,7 @@ import {
   whatFollows,
 } from './lane-work.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
-import { owedAside, owedBehind } from './replays/owed-first.js';
-import { afterTaken, firstPauses, isGivenUp, outcomeIn } from './replays/replay-failures.js';
+import { afterTaken, firstPauses, isGivenUp, outcomeIn } from './replay-failures.js';
 import { grown, halved } from './request-size.js';
 import {
   countedAnew,
@@ -82,9 +79,7 @@ async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
   const alone = concurrency === 1 ? 1 : concurrency * IN_TURN;
   const place = placeOf(work, state.cursor);
   const range = { after: state.cursor, most: state.most ?? WEBHOOK_LIMITS.maxChanges, alone };
-  const owed = lane === 'replay' ? await owedBehind(work, endOf(work)!) : undefined;
-  if (owed !== undefined && compareCursors(state.cursor, owed) >= 0) return 'later';
-  const found = await findNext(work, range, (to) => earlier(deps.posted.cut(place, to), owed));
+  const found = await findNext(work, range, (to) => deps.posted.cut(place, to));
   if (found === 'later') return found;
   if (found === undefined) {
     if (state.catchesUp) return endCatchUp(work, state);
@@ -94,24 +89,17 @@ async function claimNext(work: LaneWork): Promise<LaneClaim | LaneOutcome> {
   const { to, told } = found;
   if (told.length === 0) return passOver(work, to);
   const aside = taken.hasParked ? await whatFollows(work, told) : [];
-  const first = taken.hasParked && lane === 'replay' ? await owedAside(work, leaving(told, aside)) : undefined;
-  const without = namesOf(work, [...aside, ...(first?.owed ?? [])]);
+  const without = namesOf(work, aside);
   const { most } = state;
   const claim: LaneClaim = {
     ...{ to, refusals: 0, ...(most && { most }), ...leavingOut(work, without) },
     ...(!isTogether(told) && mayDoubt(work) && { isDoubted: true as const }),
   };
-  const changes = [...parkAll(work, aside), ...(first?.changes ?? [])];
-  const write = { lane, state: { ...state, claim }, changes, nowMs: deps.clock.nowMs() };
+  const write = { lane, state: { ...state, claim }, changes: parkAll(work, aside), nowMs: deps.clock.nowMs() };
   if (!(await claimDelivery(deps.store, taken, write))) return 'taken';
   deps.posted.note(place, to);
   return claim;
 }
-
-const earlier = (to: string, owed: string | undefined) =>
-  owed !== undefined && compareCursors(owed, to) < 0 ? owed : to;
-
-const leaving = (told: readonly Told[], some: readonly Told[]) => told.filter((each) => !some.includes(each));
 
 /** What is for others needs no claim. */
 async function passOver(work: LaneWork, to: string): Promise<'more' | 'taken'> {

@@ -85,12 +85,6 @@ export interface Feed<T extends Told = Told> {
     lane: TellLane,
     range: { after: string; to: string; asked?: readonly AskedUpTo[] | undefined },
   ): Promise<T[]>;
-  /** Behind which place there is something that happened in these times, and that a lane has not told yet. */
-  findUntold(
-    webhook: ToldWebhook,
-    lane: TellLane,
-    range: { after: string; to: string; times: EventTimes | undefined },
-  ): Promise<string | undefined>;
   /** Of which shards that is. */
   findShards(webhook: ToldWebhook, lane: TellLane, range: { after: string; to: string }): Promise<ShardSet>;
   /**

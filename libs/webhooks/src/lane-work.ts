@@ -47,8 +47,7 @@ async function findEnd(work: LaneWork, range: FeedRange) {
   return typeof found !== 'object' || compareCursors(found.to, last) > 0 ? { to: last } : found;
 }
 
-/** Of a replay, or of what was passed. */
-export function endOf({ taken: { lanes, replay }, lane }: LaneWork): string | undefined {
+function endOf({ taken: { lanes, replay }, lane }: LaneWork): string | undefined {
   const { catchesUp } = lanes[lane];
   if (lane !== 'replay' || !replay || catchesUp) return catchesUp?.to;
   return 'request' in replay ? replay.request.to : replay.to;

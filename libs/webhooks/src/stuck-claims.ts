@@ -38,7 +38,7 @@ import {
 } from './lane-work.js';
 import { wholeOf, withLead } from './parked/parked-wholes.js';
 import { type PostedTold, wasAllTaken } from './post-told.js';
-import { outcomeIn, pauseAfterProbe } from './replays/replay-failures.js';
+import { outcomeIn, pauseAfterProbe } from './replay-failures.js';
 import { halved } from './request-size.js';
 import { type LaneOutcome, pausing, TOO_LARGE, type Work, wasRefused } from './work.js';
 

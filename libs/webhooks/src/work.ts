@@ -13,7 +13,7 @@ import type { Lane, TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import type { WebhookOwner } from '@gateway/store/webhooks/delivering/owners';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import type PQueue from 'p-queue';
-import { MOST_OFF_CLOCK, offClockOf } from './failing-claims.js';
+import { isLate } from './failing-claims.js';
 import type { Delivery, Feed } from './feed.js';
 import type { PostedRanges } from './posted-ranges.js';
 import type { FarLanes, LongWays } from './turns/long-ways.js';
@@ -115,7 +115,7 @@ export async function post({ deps, webhook, taken }: Work, delivery: Delivery): 
   deps.counts.countAttempt(posted.attempt);
   const breaker = asBegun(taken.breaker, failures);
   const isBeside = (taken.breaker.failures ?? 0) > (failures ?? 0);
-  const random = offClockOf(taken) > MOST_OFF_CLOCK ? late(deps.random()) : deps.random();
+  const random = isLate(taken) ? late(deps.random()) : deps.random();
   return { ...posted, nowMs, isBeside, outcome: nextBreaker(breaker, posted, { nowMs, random }) };
 }
 

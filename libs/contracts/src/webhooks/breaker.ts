@@ -13,8 +13,10 @@ export interface Breaker {
   told?: number;
   /** Of what is put aside, which says nothing of the endpoint: how often in a row it failed again, and nothing else was taken. */
   aside?: { failures: number; nextAttemptMs: number };
-  /** How many requests have failed for which there is no clock, since something was taken: halves of what is put aside. */
-  offClock?: number;
+  /** How many refusals of what is put aside had no clock, since something was taken: its halves. */
+  halves?: number;
+  /** How many requests of what is put aside, and of a replay, came when their clocks began, before the endpoint began to fail with something else. */
+  asides?: number;
   /** Something of a replay, which says nothing of the endpoint either, has failed since something was taken. The version before does not know it, and puts that aside. */
   failedReplay?: true;
 }
@@ -63,17 +65,18 @@ export function nextBreaker(
   // Another request may have been asked for more time meanwhile.
   const formerMs = isOver(before.askedUntilMs, nowMs) ? 0 : before.askedUntilMs!;
   const askedUntilMs = Math.max(retryAfterMs > 0 ? nowMs + longestAsked(retryAfterMs) : 0, formerMs);
-  const offClock = (before.offClock ?? 0) + (failures === 0 ? asidesBefore(before) : 0);
+  const { halves, asides = failures === 0 ? asidesBefore(before) : 0 } = before;
   const breaker = {
     ...{ failures: failures + 1, sinceMs, told: Math.max(told, due) },
     nextAttemptMs: Math.max(nowMs + delayAfter(failures + 1, random), askedUntilMs),
     ...(askedUntilMs > 0 && { askedUntilMs }),
-    ...(offClock > 0 && { offClock }),
+    ...(halves && { halves }),
+    ...(asides > 0 && { asides }),
   };
   return { status: 'failing', breaker, ...(due > told && { tell: 'failing' }) };
 }
 
-/** Requests of what is put aside, and of a replay, had clocks that began in the same way: as many are too many before this one begins. */
+/** Their clocks begin as that of the endpoint does. */
 function asidesBefore({ aside, failedReplay }: Breaker): number {
   const ofAside = Math.min(aside?.failures ?? 0, MANY_FAILURES + DELAYS_MS.length);
   return ofAside + (failedReplay ? DELAYS_MS.length : 0);

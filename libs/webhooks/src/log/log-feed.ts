@@ -25,7 +25,7 @@ import { type ParkedEvent, parkedId } from '@gateway/store/webhooks/delivering/p
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
 import { type Feed, filterOf, isFor, type ToldAgain, type ToldWebhook } from '../feed.js';
-import { findShards, findUntold } from './find-entries.js';
+import { findShards } from './find-shards.js';
 import { isWithoutText, textsHolder } from './held-texts.js';
 import {
   dueAfter,
@@ -137,8 +137,6 @@ export function logFeed(
     },
     findShards: (webhook, lane, { after, to }) =>
       findShards({ store, workspace }, { webhook, lane, after: parseCursor(after)! }, parseCursor(to)!),
-    findUntold: (webhook, lane, { after, to, times }) =>
-      findUntold({ store, workspace }, { webhook, lane, after: parseCursor(after)! }, { end: parseCursor(to)!, times }),
     async findShardsOf(events) {
       const devices = await readDevices(store, workspace, [...new Set(events.map(({ entry }) => entry))]);
       return events.map(({ entry }) => shardOfEvent({ workspace, device: devices.get(entry) }));

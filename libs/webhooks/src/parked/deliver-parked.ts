@@ -25,7 +25,7 @@ import {
   readDue,
   readParked,
 } from '@gateway/store/webhooks/delivering/parked/parked';
-import { nextAside } from '../failing-claims.js';
+import { HALVINGS, nextAside } from '../failing-claims.js';
 import type { Told, ToldAgain } from '../feed.js';
 import { isTogether, pickFar } from '../lane-work.js';
 import { requestBytes } from '../log/held-texts.js';
@@ -282,12 +282,7 @@ function eventsOf(posted: readonly [key: string, count: number][], parked: reado
   return events.sort((one, other) => one.place - other.place);
 }
 
-/**
- * Of many in a row the halves cannot be the cause: then it is as if the endpoint failed, until it takes something, of these or of
- * others. Each may be refused alone, too, and what waits behind them is not late for that.
- */
-const HALVINGS = Math.ceil(Math.log2(WEBHOOK_LIMITS.maxChanges)) + 1;
-
+/** Until it takes something, of these or of others. Each may be refused alone, too, and what waits behind them is not late for that. */
 const isMany = ({ refusals = 0 }: ParkedState): boolean => refusals > HALVINGS;
 
 function counted(work: Work): Pick<ParkedState, 'refusals' | 'gap'> {
@@ -385,6 +380,6 @@ async function settle(
 /** Each may have a clock, and the endpoint be down: as long as nothing is taken there is one for all of them. */
 function failed({ taken }: Work, { nowMs }: Answered, { isOnClock }: { isOnClock: boolean }): BreakerOutcome {
   const { breaker } = taken;
-  const counted = isOnClock ? { aside: nextAside(taken, nowMs) } : { offClock: (breaker.offClock ?? 0) + 1 };
+  const counted = isOnClock ? { aside: nextAside(taken, nowMs) } : { halves: (breaker.halves ?? 0) + 1 };
   return { status: breaker.failures ? 'failing' : 'active', breaker: { ...breaker, ...counted } };
 }

@@ -109,8 +109,6 @@ function feedOf(
       return end === undefined ? undefined : { to: end };
     },
     read: async (_webhook, _lane, { after, to }) => (await read(`(${after}`, to)).flatMap(toTold),
-    findUntold: async (_webhook, lane, { after, to }) =>
-      lane !== 'lists' && (await read(`(${after}`, to, 1)).length > 0 ? after : undefined,
     findShards: async () => NO_SHARDS,
     findShardsOf: async (events) => events.map(() => 0),
     async readAgain(_webhook, events) {

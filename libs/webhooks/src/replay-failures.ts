@@ -5,10 +5,10 @@ import {
   MANY_FAILURES,
   nextBreaker,
 } from '@gateway/contracts/webhooks/breaker';
-import { LATE, MOST_OFF_CLOCK, nextAside, offClockOf } from '../failing-claims.js';
-import type { LaneWork } from '../lane-work.js';
-import type { PostedTold } from '../post-told.js';
-import { type Answered, wasRefused, wasSilent } from '../work.js';
+import { isLate, LATE, nextAside } from './failing-claims.js';
+import type { LaneWork } from './lane-work.js';
+import type { PostedTold } from './post-told.js';
+import { type Answered, wasRefused, wasSilent } from './work.js';
 
 /**
  * What fails in a replay says nothing of its endpoint, which may refuse what it has already. So a replay has a clock of its own, while
@@ -52,7 +52,7 @@ export function firstPauses(work: LaneWork, failures: number, many = MANY_FAILUR
   const isKept = work.lane === 'replay' && work.webhook.settings.order === 'strict';
   if (failures >= many && !isKept && !hasOwnClock(work)) return 0;
   const delayMs = DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]!;
-  return failures >= DELAYS_MS.length && offClockOf(work.taken) > MOST_OFF_CLOCK ? delayMs * LATE : delayMs;
+  return failures >= DELAYS_MS.length && isLate(work.taken) ? delayMs * LATE : delayMs;
 }
 
 /** The first probes wait for nothing, as everywhere; further ones are posted in turn with the claim, on its clock. */
