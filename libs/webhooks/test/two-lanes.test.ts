@@ -1,4 +1,5 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
@@ -113,4 +114,28 @@ describe('a code, and a recipient of a list, that an endpoint refuses which take
       });
     }
   }
+});
+
+describe('a message behind a list that an endpoint refuses, where what is put aside was all that it was asked for lately', () => {
+  const { space, stage, create, accept, record, ownership } = useLoggedEndpoint();
+  for (const refused of [1, 6])
+    it(`is told within 90 s: ${refused} of the list are refused`, async () => {
+      const run = await create({ types: ['messages.updated', 'message.received'], gatherSeconds: 1 });
+      stage.refuses = (event) => rowsOf(event).some(({ to }) => PEOPLE.slice(0, refused).includes(to!));
+      const tag = await accept(PEOPLE);
+      await record(tag, 'acked', 0, PEOPLE.length);
+      for (let i = 0; i < 60; i++, stage.aheadMs += STEP_S * 1_000) await run();
+      for (let i = 0; i < 60; i++, stage.aheadMs += 60_000) await run();
+      await record(await accept([REFUSED]), 'acked', 0, 1);
+      stage.aheadMs += 2_000;
+      await run();
+      const message = { platformId: '3AF0', jid: `${ANOTHER}@s.whatsapp.net`, text: 'hello' };
+      await recordReceived(space.store, ownership, { message, nowMs: Date.now() + stage.aheadMs });
+      let seconds = 0;
+      for (; !stage.events.some(({ type }) => type === 'message.received'); seconds += STEP_S) {
+        await run();
+        stage.aheadMs += STEP_S * 1_000;
+      }
+      expect(seconds).to.be.at.most(90);
+    });
 });

@@ -43,7 +43,7 @@ export const replayWebhook: Endpoint<Record<string, never>, ReplayBody> = {
     summary: 'Tell a webhook once more',
     description:
       "Posts events again: those with these ids, or all of the endpoint's types that happened from one time until another, however late they were told. It does not delay what " +
-      'happens now, and waits while the endpoint is paused, disabled or unverified. What is told again has the ids that it had; a request that has the same events ' +
+      'happens now, and waits while the endpoint is paused, disabled or unverified. Where a time begins in the middle of what was never told, a later status of a recipient may come before an earlier one. What is told again has the ids that it had; a request that has the same events ' +
       'has the same `webhook-id`, too. Ids are looked for among 500 entries ' +
       'of the log around the time of each, and 10,000 more for all of a request. Up to a hundred replays of an endpoint wait for each other; one ' +
       'of which the endpoint takes nothing for three days is given up. ' +
