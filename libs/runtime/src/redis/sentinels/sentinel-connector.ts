@@ -20,10 +20,7 @@ const ELECTING = '+try-failover';
 const IS_ELECTING = /\bfailover_in_progress\b/;
 /** One has joined, or has another address; or those that have gone are forgotten. */
 const OTHERS_CHANGED = ['+sentinel', '+sentinel-address-switch', '+reset-master'];
-/**
- * A listener asks nothing: of a connection whose other end vanished silently it would hear nothing, and for ever. One that is pinged so often
- * is given up when it has not answered for as long.
- */
+/** A listener asks nothing: of a connection whose other end vanished silently it would hear nothing, and for ever. */
 const PING_EVERY_MS = 2_000;
 /** Of a question whether the master is the one that most name: those that are cut off never answer. */
 const NAMED_MS = 1_000;
@@ -146,10 +143,8 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
   private listenTo(sentinel: RedisNode): void {
     const { listeners, lost, unheardSinceMs } = this;
     // We subscribe anew ourselves: no one hears of it where that of ioredis fails, and the process would end.
-    const listener = this.connectTo(sentinel, {
-      ...{ retryStrategy: this.options.sentinelReconnectStrategy, autoResubscribe: false },
-      socketTimeout: PING_EVERY_MS,
-    });
+    const retryStrategy = this.options.sentinelReconnectStrategy;
+    const listener = this.connectTo(sentinel, { retryStrategy, autoResubscribe: false });
     const learn = async () => {
       this.compare(await this.ask(sentinel));
       this.listenToNew();
@@ -158,12 +153,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     const listen = async () => {
       const connection = ++connections;
       lost.delete(sentinel);
-      await listener.subscribe(SWITCHED).catch((thrown: unknown) => {
-        // One that hangs may answer the next connection. One that forbids it says the same each time.
-        const mayHear = listeners.get(sentinel) === listener && !(thrown instanceof ReplyError);
-        if (mayHear && connection === connections) listener.disconnect(true);
-        throw thrown;
-      });
+      await orConnectAgain(listener, listener.subscribe(SWITCHED));
       // It may be forbidden.
       await listener.subscribe(ELECTING, ...OTHERS_CHANGED).catch(() => {});
       // Whenever the connection is there again: what it told before is missed.
@@ -180,7 +170,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     });
     const pings = setInterval(() => {
       if (listeners.get(sentinel) !== listener) clearInterval(pings);
-      else if (listener.status === 'ready') listener.ping().catch(() => {});
+      else if (listener.status === 'ready') void orConnectAgain(listener, listener.ping()).catch(() => {});
     }, PING_EVERY_MS).unref();
     let wasThere = false;
     listener.on('close', () => {
@@ -314,6 +304,17 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
   private connectTo(sentinel: RedisNode, options: RedisOptions = {}): Redis {
     return this.connectToSentinel(sentinel, { ...options, disableClientInfo: true }).on('error', () => {});
   }
+}
+
+/**
+ * A Sentinel that hangs may answer the next connection; one that forbids it says the same each time. ioredis would wait until the other end
+ * has closed the connection, too.
+ */
+async function orConnectAgain({ stream }: Redis, answer: Promise<unknown>): Promise<void> {
+  await answer.catch((thrown: unknown) => {
+    if (!(thrown instanceof ReplyError)) stream.destroy();
+    throw thrown;
+  });
 }
 
 /** For the clients of one master: what one of them has heard the others know, too. */
