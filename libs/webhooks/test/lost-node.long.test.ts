@@ -6,7 +6,7 @@ import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events'
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, eventWorkspacesKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
-import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
+import { DEFAULT_WEBHOOK_SETTINGS, WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { systemClock } from '@gateway/runtime/clock';
 import { readEvents } from '@gateway/store/events/reading/read-events';
@@ -15,7 +15,7 @@ import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { type SurveyedWorkspaces, surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
-import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { eventually } from '@gateway/testkit/eventually';
@@ -42,11 +42,13 @@ describe('a webhook of a workspace while a node of a Redis Cluster is away that 
   let server: Server;
   let deliveries: Deliveries | undefined;
   const told: string[] = [];
+  let requests = 0;
 
   before(async () => {
     // As Redis has it: until then the others take it for alive.
     cluster = await startRedisCluster({ nodeTimeoutMs: 15_000 });
     server = createServer(async (req, res) => {
+      requests++;
       const { type, device, data } = JSON.parse((await buffer(req)).toString()) as GatewayEvent;
       for (const { index } of (data.changes ?? [data]) as ChangeData[]) told.push(`${device} ${type} ${index}`);
       res.writeHead(204).end();
@@ -59,6 +61,7 @@ describe('a webhook of a workspace while a node of a Redis Cluster is away that 
   });
   beforeEach(async () => {
     told.length = 0;
+    requests = 0;
     const opened = await openSpaceBesideNode(cluster, (keys) => [
       workspaceKeys(keys, 'main').eventLog,
       eventWorkspacesKey(keys),
@@ -176,6 +179,9 @@ describe('a webhook of a workspace while a node of a Redis Cluster is away that 
     await relay();
     startDeliveries();
     await eventually(() => told.length === 40, WITHIN);
+    // What is under way when a process ends comes once more. The first attempt is that of the test.
+    const listed = () => listAttempts(space.store, 'main', id, WEBHOOK_LIMITS.keptAttempts);
+    await eventually(async () => (await listed()).length === requests + 1, WITHIN);
     await deliveries!.close();
     told.length = 0;
     const ask = (minutes: number) => {
