@@ -2,6 +2,7 @@ import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/
 import { Gateway, type GatewayOptions } from './gateway.js';
 import { type RedisCluster, startRedisCluster } from './redis-servers/redis-cluster.js';
 import { RedisProcess } from './redis-servers/redis-process.js';
+import { type RedisSentinels, startRedisSentinels } from './redis-servers/redis-sentinels.js';
 import { openRedisSpace, type RedisSpace } from './redis-space.js';
 import { standIn } from './stand-in.js';
 
@@ -10,6 +11,8 @@ export interface GatewayFixture {
   readonly redis: RedisProcess;
   /** With `ownCluster` alone. */
   readonly cluster: RedisCluster;
+  /** With `ownSentinels` alone. */
+  readonly sentinels: RedisSentinels;
   readonly space: RedisSpace;
   readonly simulator: Simulator;
   readonly gateway: Gateway;
@@ -29,27 +32,38 @@ type Options = Omit<GatewayOptions, 'space' | 'simulator'> & {
   ownRedis?: boolean;
   /** The same of a Cluster: three masters, each with so many replicas. */
   ownCluster?: { replicas: number };
+  /** The same of a master with two replicas and three Sentinels. */
+  ownSentinels?: boolean;
 };
 
-type Parts = { -readonly [Name in 'redis' | 'cluster' | 'space' | 'simulator' | 'gateway']: GatewayFixture[Name] };
+type Parts = {
+  -readonly [Name in 'redis' | 'cluster' | 'sentinels' | 'space' | 'simulator' | 'gateway']: GatewayFixture[Name];
+};
 
 /** A whole gateway, its network and its corner of Redis for the tests of one `describe`: started before them, closed after them. */
-export function useGateway({ simulator: network, ownRedis, ownCluster, ...options }: Options = {}): GatewayFixture {
+export function useGateway({
+  simulator: network,
+  ownRedis,
+  ownCluster,
+  ownSentinels,
+  ...options
+}: Options = {}): GatewayFixture {
   const parts = {} as Parts;
   before(async () => {
     if (ownRedis) parts.redis = await RedisProcess.start();
     if (ownCluster) parts.cluster = await startRedisCluster(ownCluster);
-    const own = parts.redis ?? parts.cluster;
+    if (ownSentinels) parts.sentinels = await startRedisSentinels();
+    const own = parts.redis ?? parts.cluster ?? parts.sentinels;
     const [space, simulator] = await Promise.all([openRedisSpace(own), startSimulator(network)]);
     Object.assign(parts, { space, simulator });
     parts.gateway = await Gateway.start({ ...options, space, simulator });
   });
   after(async () => {
-    const { redis, cluster, gateway, simulator, space } = parts as Partial<Parts>;
+    const { redis, cluster, sentinels, gateway, simulator, space } = parts as Partial<Parts>;
     await gateway?.close();
     await simulator?.close();
     await space?.close();
-    await (redis ?? cluster)?.stop();
+    await (redis ?? cluster ?? sentinels)?.stop();
   });
   const admin = async (method: string, path: string, body: object = {}): Promise<unknown> => {
     const withBody = method === 'GET' ? {} : { body: JSON.stringify(body) };
@@ -61,6 +75,7 @@ export function useGateway({ simulator: network, ownRedis, ownCluster, ...option
   return {
     redis: standIn(() => parts.redis),
     cluster: standIn(() => parts.cluster),
+    sentinels: standIn(() => parts.sentinels),
     space: standIn(() => parts.space),
     simulator: standIn(() => parts.simulator),
     gateway: standIn(() => parts.gateway),

@@ -9,9 +9,12 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type PQueue from 'p-queue';
+import type { KeptClaims } from './dispatching/kept-claims.js';
 import type { MemoryBudget } from './scheduling/memory-budget.js';
 import type { ResultWriter } from './scheduling/result-writer.js';
 import type { SenderMetrics } from './sender-metrics.js';
+
+export type Claims = Pick<KeptClaims, 'restMs' | 'areKept'>;
 
 /** What all devices of a process share. */
 export interface ProcessDeps {
@@ -30,6 +33,8 @@ export interface ProcessDeps {
   uploads: PQueue;
   /** Bounds what active sends take of the memory. */
   memory: MemoryBudget;
+  /** With `REDIS_WAIT_REPLICAS` alone. */
+  claims?: Claims | undefined;
   /** Bounds how many sockets open at a time: their CPU time would delay the renewals of sessions. */
   openings: PQueue;
   /** An ownership that holds for this long went well. For tests. */
@@ -48,6 +53,7 @@ export interface DeviceDeps {
   metrics: SenderMetrics;
   ids: PlatformIds;
   results: ResultWriter;
+  claims?: Claims | undefined;
   /** A write was refused, or failed in a way that leaves us unsure of our ownership: the owner must end. */
   onFailed(error: Error): void;
 }

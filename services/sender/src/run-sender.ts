@@ -15,6 +15,7 @@ import { addFleetMetrics } from '@gateway/store/survey/add-fleet-metrics';
 import PQueue from 'p-queue';
 import type { SenderConfig } from './config.js';
 import type { ProcessDeps } from './deps.js';
+import { keptClaimsOf } from './dispatching/kept-claims.js';
 import { SenderPool, TICK_MS } from './fleet/sender-pool.js';
 import { Steward } from './fleet/steward.js';
 import { MemoryBudget } from './scheduling/memory-budget.js';
@@ -80,6 +81,7 @@ export async function runSender(
     memberTtlMs: Math.max(config.SESSION_TTL_MS * 0.6, TICK_MS * 2.5),
     ackTimeoutMs: config.ACK_TIMEOUT_MS,
     memory,
+    claims: keptClaimsOf(shared),
     uploads: new PQueue({ concurrency: MAX_UPLOADS }),
     openings: new PQueue({ concurrency: MAX_OPENINGS }),
   });

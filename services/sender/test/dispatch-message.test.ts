@@ -213,6 +213,17 @@ describe('dispatching a message', () => {
     expect(send.nextReady?.to).to.equal(BEN);
   });
 
+  it('gives back a claim that replicas of Redis do not have, and claims none while they are away', async () => {
+    let restMs = 0;
+    const claims = { restMs: async () => restMs, areKept: async () => order.push('asked') === 0 };
+    expect(await dispatch(makeDeps({ claims }))).to.equal('not sent');
+    expect(order).to.deep.equal(['claim-recipient', 'asked', 'unused']);
+    restMs = 500;
+    expect(await dispatchMessage(makeDeps({ claims, pace: PACE }))).to.deep.equal({ kind: 'rest', ms: 500 });
+    expect(order, 'nor is the pace asked').to.have.length(3);
+    expect(stage.sent).to.deep.equal([]);
+  });
+
   it('tells why a message was not written', async () => {
     stage.network.answer = () => {
       throw new Error('no room');

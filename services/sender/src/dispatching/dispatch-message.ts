@@ -1,3 +1,4 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { toError } from '@gateway/runtime/errors';
 import { type ClaimOutcome, claimRecipient } from '@gateway/store/sends/change-send';
@@ -36,8 +37,9 @@ export interface DispatchDeps extends GateDeps {
 
 export type Dispatched =
   | { kind: 'nothing' }
-  /** Not before so many ms. */
+  /** Not before so many ms: by its pace, or for a reason that lies in Redis. */
   | { kind: 'wait'; ms: number }
+  | { kind: 'rest'; ms: number }
   /** The recipient of this message does not get it now; the next one may. */
   | { kind: 'turnedBack'; send: SendProgress }
   /** `undefined`: it did not go out after all. Where a promise rejects, this owner is to end. */
@@ -64,7 +66,7 @@ type Refusal = Extract<LastAnswer, { kind: 'refuse' }>;
 /**
  * One message, from its turn to its verdict:
  *
- *   pick -> gates -> claim, and the last gates -> turn of the library -> send -> settle
+ *   pick -> gates -> claim, and the last gates -> replicas -> turn of the library -> send -> settle
  *
  * Resolves when it is known whether one is to go out: the next may be picked meanwhile.
  */
@@ -72,7 +74,7 @@ export async function dispatchMessage(deps: DispatchDeps): Promise<Dispatched> {
   const item = deps.pick();
   if (!item) return { kind: 'nothing' };
   const answer = await askGates(deps, item);
-  if (answer.kind === 'wait') return answer;
+  if (answer.kind === 'wait' || answer.kind === 'rest') return answer;
   if (answer.kind === 'pass' && isOvertaken(item, deps.pick())) {
     deps.pacePlaces().putBack();
     return { kind: 'turnedBack', send: item.send };
@@ -99,7 +101,7 @@ async function askGates(deps: DispatchDeps, item: WorkItem): Promise<GateAnswer>
 async function turnBack(
   deps: DispatchDeps,
   { send, recipient, to }: WorkItem,
-  answer: Exclude<GateAnswer, { kind: 'pass' | 'wait' }>,
+  answer: Exclude<GateAnswer, { kind: 'pass' | 'wait' | 'rest' }>,
 ): Promise<void> {
   if (!send.isReady(recipient)) return;
   if (answer.kind === 'hold') return deps.preparation.holdBack(send, [{ index: recipient, to }], answer.reason);
@@ -121,13 +123,13 @@ async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | unde
   }
   const beganAtMs = deps.clock.nowMs();
   const asked = { atMs: deps.clock.monotonicMs(), news: deps.countNews() };
-  const [claim, answers] = await claimAndAsk(deps, { person, ...item });
+  const { claim, answers, isKept } = await claimAndAsk(deps, { person, ...item });
   const refusal = answers.find(({ kind }) => kind === 'refuse') as Refusal | undefined;
   if (claim !== 'claimed') await skip(deps, item, claim);
   else if (refusal) await failUnsent(deps, send, recipient, refusal.error);
   else {
     deps.spans.claimed(send, beganAtMs);
-    return sendInTurn(deps, item, asked);
+    return sendInTurn(deps, item, { ...asked, isKept });
   }
   return undefined;
 }
@@ -139,14 +141,14 @@ async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | unde
 async function sendInTurn(
   deps: DispatchDeps,
   item: WorkItem,
-  asked: { atMs: number; news: number },
+  asked: { atMs: number; news: number; isKept: boolean },
 ): Promise<Written | undefined> {
   const { turns, clock, verdicts, distance } = deps;
   const { send, recipient } = item;
   const claimedAtMs = clock.monotonicMs();
   const isOtp = send.record.priority === 'otp';
   const isOld = claimedAtMs - asked.atMs > LONGEST_ANSWER_MS + distance.ms;
-  const isOurs = !isOld && (await turns.take({ isUrgent: isOtp }));
+  const isOurs = asked.isKept && !isOld && (await turns.take({ isUrgent: isOtp }));
   const isLate = clock.monotonicMs() - claimedAtMs > LONGEST_WAIT_MS;
   const isStale = !isOtp && (isLate || asked.news !== deps.countNews());
   if (isOurs && !isStale && send.mayGo(recipient)) {
@@ -158,21 +160,23 @@ async function sendInTurn(
   return undefined;
 }
 
-/** Both in one round trip, and the gates after the mark: what changes before it counts. */
+/** Both in one round trip, and the gates after the mark: what changes before it counts. Then replicas are waited for. */
 async function claimAndAsk(
   deps: DispatchDeps,
   item: WorkItem & { person: Recipient },
-): Promise<[ClaimOutcome, LastAnswer[]]> {
-  const { store, ownership, clock, distance } = deps;
+): Promise<{ claim: ClaimOutcome; answers: LastAnswer[]; isKept: boolean }> {
+  const { store, ownership, clock, distance, claims } = deps;
   const { send, recipient, part } = item;
   // Of the machine: that of a test may stand still.
   const askedAtMs = performance.now();
-  const answers = await Promise.all([
+  const [claim, answers] = await Promise.all([
     claimRecipient(store, ownership, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
     Promise.all(LAST_GATES.map((gate) => gate(deps, item))),
   ]);
+  const isKept =
+    !claims || claim !== 'claimed' || (await claims.areKept(deviceKeys(store.space, ownership.address).device));
   distance.note(performance.now() - askedAtMs);
-  return answers;
+  return { claim, answers, isKept };
 }
 
 async function sendOne(deps: DispatchDeps, item: WorkItem): Promise<Written | undefined> {

@@ -18,8 +18,10 @@ export interface GateDeps extends DeviceDeps {
 /** Whether one message to one recipient may go out. */
 export type GateAnswer =
   | { kind: 'pass' }
-  /** Nothing goes out from this device for so long, in ms. */
+  /** By its pace nothing goes out from this device for so long, in ms. */
   | { kind: 'wait'; ms: number }
+  /** The same for a reason that lies in Redis. */
+  | { kind: 'rest'; ms: number }
   /** The recipient comes so many ms later, and the gate is asked again after five minutes at most; others of the send and the device go on. */
   | { kind: 'later'; ms: number }
   /** The recipient waits with others of their kind. */

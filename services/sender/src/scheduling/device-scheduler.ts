@@ -318,6 +318,7 @@ export class DeviceScheduler {
       const dispatched = await dispatchMessage(dispatching);
       if (dispatched.kind === 'wait') await this.waitForPace(dispatched.ms);
       else if (dispatched.kind === 'started') this.follow(dispatched);
+      else if (dispatched.kind === 'rest') await this.wakeUp.wait(dispatched.ms);
       else if (dispatched.kind === 'nothing') await this.wakeUp.wait(LOOK_MS);
       else {
         this.sends.settle(dispatched.send);

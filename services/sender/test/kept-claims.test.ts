@@ -1,0 +1,80 @@
+import { setImmediate } from 'node:timers/promises';
+import { KeptClaims } from '@gateway/sender/dispatching/kept-claims';
+import { silentLogger } from '@gateway/testkit/silent-logger';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+
+const KEY = 'gw:{#0}:device';
+
+describe('claims of recipients, where replicas of Redis are waited for', () => {
+  let nowMs: number;
+  let asked: number;
+  let areThere: boolean;
+  let isNamed: boolean;
+  let claims: KeptClaims;
+  beforeEach(() => {
+    [nowMs, asked, areThere, isNamed] = [0, 0, true, true];
+    claims = new KeptClaims({
+      store: {
+        redis: {} as Redis,
+        confirmWrites: async () => {
+          asked++;
+          if (!areThere) throw new Error('0 of 1 replicas');
+        },
+      },
+      isNamedByMost: async () => isNamed,
+      clock: { monotonicMs: () => nowMs },
+      logger: silentLogger,
+    });
+  });
+  const restAfter = (ms: number) => {
+    nowMs += ms;
+    return claims.restMs(KEY);
+  };
+
+  it('count once replicas have them, each asked for by itself', async () => {
+    expect(await claims.restMs(KEY)).to.equal(0);
+    expect(await Promise.all([claims.areKept(KEY), claims.areKept(KEY)])).to.deep.equal([true, true]);
+    expect(asked).to.equal(2);
+  });
+
+  it('do not count where replicas do not say so, and none is made until they do', async () => {
+    areThere = false;
+    expect(await claims.areKept(KEY)).to.equal(false);
+    expect(await restAfter(499)).to.equal(500);
+    expect(await claims.areKept(KEY), 'those under way').to.equal(false);
+    expect(asked, 'nothing is asked so soon').to.equal(1);
+    expect(await Promise.all([restAfter(1), restAfter(0)])).to.deep.equal([500, 500]);
+    expect(asked, 'once for all devices').to.equal(2);
+    areThere = true;
+    expect(await restAfter(500)).to.equal(0);
+    expect(await claims.areKept(KEY)).to.equal(true);
+  });
+
+  it('count again where the master was not replaced in a minute, as long as most name it', async () => {
+    areThere = false;
+    await claims.areKept(KEY);
+    for (let i = 1; i < 120; i++) expect(await restAfter(500), `after ${i * 500} ms`).to.equal(500);
+    isNamed = false;
+    expect(await restAfter(500)).to.equal(500);
+    isNamed = true;
+    expect(await restAfter(500)).to.equal(0);
+    expect(await claims.areKept(KEY)).to.equal(true);
+    isNamed = false;
+    expect(await restAfter(500), 'no one waits for an answer while the last one is fresh').to.equal(0);
+    await setImmediate();
+    expect(await restAfter(0)).to.equal(500);
+    expect(await claims.areKept(KEY)).to.equal(false);
+  });
+
+  it('wait for an answer where the last one is old', async () => {
+    areThere = false;
+    await claims.areKept(KEY);
+    expect(await restAfter(60_000)).to.equal(0);
+    isNamed = false;
+    expect(await restAfter(2_000)).to.equal(500);
+    areThere = true;
+    expect(await restAfter(60_000)).to.equal(0);
+    expect(await claims.areKept(KEY)).to.equal(true);
+  });
+});
