@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { KeptClaims } from '@gateway/sender/dispatching/kept-claims';
+import type { Store } from '@gateway/store/core/store';
 import { silentLogger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
-import type { Redis } from 'ioredis';
 
 const KEY = 'gw:{#0}:device';
 
@@ -16,7 +16,7 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
     [nowMs, asked, areThere, isNamed] = [0, 0, true, true];
     claims = new KeptClaims({
       store: {
-        redis: {} as Redis,
+        redis: {} as Store['redis'],
         confirmWrites: async () => {
           asked++;
           if (!areThere) throw new Error('0 of 1 replicas');
