@@ -1,11 +1,10 @@
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
-import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { isNamedByMostSentinels, sentinelsOf } from '@gateway/runtime/redis/sentinels/sentinel-connector';
 import type { Store } from '@gateway/store/core/store';
 
 export interface KeptClaimsDeps {
-  store: Pick<Store, 'redis' | 'confirmWrites'>;
+  store: Pick<Store, 'confirmWrites'>;
   /** Whether the others still go by the master of this process. */
   isNamedByMost: () => Promise<boolean>;
   clock: Pick<Clock, 'monotonicMs'>;
@@ -26,7 +25,7 @@ interface Doubt {
   sinceMs: number;
   lookedAtMs: number;
   looking: Promise<void> | undefined;
-  /** It was not replaced in all this time: only its replicas are away. */
+  /** Its master was not replaced in all this time: only replicas are away. */
   isOver: boolean;
 }
 
@@ -36,8 +35,8 @@ interface Doubt {
  * failover takes.
  */
 export class KeptClaims {
-  /** Of masters whose replicas have not confirmed. */
-  private readonly doubts = new WeakMap<object, Doubt>();
+  /** Of shards, by their part of a key: one may be about to move to another master. */
+  private readonly doubts = new Map<string, Doubt>();
 
   constructor(private readonly deps: KeptClaimsDeps) {}
 
@@ -45,9 +44,12 @@ export class KeptClaims {
   async restMs(key: string): Promise<number> {
     const doubt = this.doubtOf(key);
     if (!doubt) return 0;
-    const ageMs = this.deps.clock.monotonicMs() - doubt.lookedAtMs;
+    const nowMs = this.deps.clock.monotonicMs();
+    const ageMs = nowMs - doubt.lookedAtMs;
+    // Replicas may have been back meanwhile.
+    if (ageMs >= FRESH_MS) Object.assign(doubt, { sinceMs: nowMs, isOver: false });
     if (ageMs >= LOOK_MS) doubt.looking ??= this.look(key, doubt);
-    if (!doubt.isOver || ageMs >= FRESH_MS) await doubt.looking;
+    if (!doubt.isOver) await doubt.looking;
     return this.doubtOf(key)?.isOver === false ? LOOK_MS : 0;
   }
 
@@ -65,42 +67,33 @@ export class KeptClaims {
   }
 
   private doubtOf(key: string): Doubt | undefined {
-    return this.doubts.get(this.masterOf(key));
-  }
-
-  private masterOf(key: string): object {
-    const { redis } = this.deps.store;
-    try {
-      return masterOfKey(redis, key);
-    } catch {
-      // None is known: then nothing can be claimed.
-      return redis;
-    }
+    return this.doubts.get(shardOf(key));
   }
 
   private begin(key: string): void {
-    const master = this.masterOf(key);
-    if (this.doubts.has(master)) return;
-    const nowMs = this.deps.clock.monotonicMs();
-    this.doubts.set(master, { sinceMs: nowMs, lookedAtMs: nowMs, looking: undefined, isOver: false });
-    this.deps.logger.warn('replicas of Redis do not confirm what is claimed: nothing is sent meanwhile');
+    if (this.doubtOf(key)) return;
+    const { clock, logger } = this.deps;
+    const nowMs = clock.monotonicMs();
+    if (this.doubts.size === 0)
+      logger.warn('replicas of Redis do not confirm claims: their devices send nothing meanwhile');
+    this.doubts.set(shardOf(key), { sinceMs: nowMs, lookedAtMs: nowMs, looking: undefined, isOver: false });
   }
 
   private async look(key: string, doubt: Doubt): Promise<void> {
     const { store, isNamedByMost, clock, logger } = this.deps;
-    const master = this.masterOf(key);
     try {
       await store.confirmWrites(key);
-      this.doubts.delete(master);
-      logger.info('replicas of Redis confirm what is claimed again');
+      this.doubts.delete(shardOf(key));
+      if (this.doubts.size === 0) logger.info('replicas of Redis confirm claims again');
     } catch {
       const isLong = clock.monotonicMs() - doubt.sinceMs >= REPLACED_MS;
       const isOver = isLong && (await isNamedByMost().catch(() => false));
-      if (isOver !== doubt.isOver) logger.warn('replicas of Redis are away for long', { sends: isOver });
       Object.assign(doubt, { isOver, lookedAtMs: clock.monotonicMs(), looking: undefined });
     }
   }
 }
+
+const shardOf = (key: string) => /\{[^}]+\}/.exec(key)![0];
 
 /** Without `REDIS_WAIT_REPLICAS` the reply of the master is enough. */
 export function keptClaimsOf({ store, ...deps }: Omit<KeptClaimsDeps, 'isNamedByMost' | 'store'> & { store: Store }) {
