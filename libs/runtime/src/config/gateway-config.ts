@@ -15,6 +15,7 @@ export interface GatewayConfig {
   REDIS_WITHOUT_AOF: boolean;
   /**
    * Replicas that must have what is promised before a caller is told: sends, cancellations, opt-outs, revoked tokens, deleted workspaces.
+   * They must have the claim of a recipient, too, before the message goes out.
    * With 0, the default, what the master of an asynchronous replica takes in its last moment is lost with it.
    */
   REDIS_WAIT_REPLICAS: number;
