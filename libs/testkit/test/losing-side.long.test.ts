@@ -47,7 +47,7 @@ describe('a process that owns a device and waits for replicas, with Sentinels', 
     host.started();
     store = createStore({ ...KEYS, redis: host.clients.commands, confirmWrites: host.confirmWrites });
     ({ keeper } = await joinFleet(host, store, { SESSION_TTL_MS: TTL_MS }));
-    await ensureDevice(store, ADDRESS);
+    await eventually(() => ensureDevice(store, ADDRESS).then(() => true), WITHIN);
     held = await eventually(() => keeper.acquire(ADDRESS), WITHIN);
   });
   beforeEach(async () => {
