@@ -67,7 +67,8 @@ describe('the master that Sentinels name', () => {
 describe('a master that most Sentinels name', () => {
   const answers = (all: NamedMaster[], sentinels = 3): SentinelAnswer[] =>
     all.map((answer, i) => ({ ...answer, id: `s${i}`, sentinels }));
-  const isNamed = (all: SentinelAnswer[], seen = 0) => isNamedByMost(all, OLD, { epoch: 0, sentinels: seen });
+  const isNamed = (all: SentinelAnswer[], seen = 0, isReached = false) =>
+    isNamedByMost(all, OLD, { sentinels: seen, isReached });
 
   it('is named by more than half of them all, also of those that say nothing', () => {
     expect(isNamed(answers([]))).to.equal(false);
@@ -81,6 +82,13 @@ describe('a master that most Sentinels name', () => {
   it('is named by each once, by however many addresses that is known', () => {
     const [one] = answers([OLD]) as [SentinelAnswer];
     expect(isNamed([one, one, one])).to.equal(false);
+  });
+
+  it('is found well by more than half of them, where that is asked for', () => {
+    const inDoubt = (count: number) =>
+      answers([OLD, OLD, OLD]).map((answer, i) => ({ ...answer, isInDoubt: i < count }));
+    expect([0, 1, 2].map((count) => isNamed(inDoubt(count), 0, true))).to.deep.equal([true, true, false]);
+    expect(isNamed(inDoubt(2))).to.equal(true);
   });
 
   it('is no other than that of the newest failover', () => {

@@ -60,6 +60,19 @@ describe('what the network is told has arrived', () => {
     expect(pauses.at(-1)).to.equal(10_000);
   });
 
+  it('is told of once in a minute, however much waits', async () => {
+    passedMs = 1_000_000;
+    for (const [attemptMs, lines] of [
+      [PATIENCE_MS, 1],
+      [PATIENCE_MS, 1],
+      [30_000, 2],
+    ] as const) {
+      replicas = [unconfirmed()];
+      await keep(count, attemptMs);
+      expect(told).to.have.length(lines);
+    }
+  });
+
   it('is not told of where they have it within twenty seconds', async () => {
     replicas = [unconfirmed()];
     await keep(count, PATIENCE_MS - 1);

@@ -30,10 +30,7 @@ describe('a sender whose master is cut off from its replicas, where they are wai
     ['and reaches all others', 1, (master: RedisProcess) => sentinels.cutOff(master)],
   ] as const) {
     it(`shows nothing of what the next one has cancelled (${how})`, async () => {
-      const master = await eventually(async () => {
-        const found = await sentinels.findMaster();
-        return (await sentinels.agreeOn(found)) && found;
-      }, WITHIN);
+      const master = await findMaster();
       const text = `a list ${how}`;
       const to = makeNumbers(LIST + LATE, 1 + isCutOff);
       // What was refused may still be shown.
@@ -65,6 +62,32 @@ describe('a sender whose master is cut off from its replicas, where they are wai
       const others = to.slice(0, LIST).filter((number) => !cancelled.includes(number));
       expect(shown(ACCOUNT, text).sort(), 'shown').to.deep.equal(others.sort());
     });
+  }
+
+  it('goes on without replicas where the master was not replaced in a minute', async () => {
+    const master = await findMaster();
+    const to = makeNumbers(LATE, 3);
+    await eventually(() => send([to[0]!], 'before'), CALMLY);
+    const replicas = sentinels.servers.filter((server) => server !== master);
+    for (const replica of replicas) await replica.kill();
+    const fromMs = performance.now();
+    try {
+      const text = 'without replicas';
+      const { status } = await gateway.call('POST', '/send', { device: 'default', body: { to, text } });
+      expect(status).to.equal(503);
+      await eventually(() => shown(ACCOUNT, text).length > 0, { ...WITHIN, timeoutMs: 90_000, what: 'it goes on' });
+      expect(performance.now() - fromMs).to.be.above(60_000);
+      await eventually(() => shown(ACCOUNT, text).length === LATE, { everyMs: 100, what: 'all are shown' });
+    } finally {
+      for (const replica of replicas) replica.restart();
+    }
+  });
+
+  function findMaster(): Promise<RedisProcess> {
+    return eventually(async () => {
+      const found = await sentinels.findMaster();
+      return (await sentinels.agreeOn(found)) && found;
+    }, WITHIN);
   }
 
   /** Answers who was told as cancelled. */

@@ -73,6 +73,8 @@ export async function runSender(
   const shared = { store, keeper, clock: systemClock, logger };
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
+  const claims = keptClaimsOf(store, shared);
+  if (claims) lifecycle.add('claims', async () => claims.stop());
   const pool: SenderPool = new SenderPool({
     ...{ ...shared, ...parts, metrics, doorbells, processId, clientVersion },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
@@ -81,7 +83,7 @@ export async function runSender(
     memberTtlMs: Math.max(config.SESSION_TTL_MS * 0.6, TICK_MS * 2.5),
     ackTimeoutMs: config.ACK_TIMEOUT_MS,
     memory,
-    claims: keptClaimsOf(shared),
+    claims,
     uploads: new PQueue({ concurrency: MAX_UPLOADS }),
     openings: new PQueue({ concurrency: MAX_OPENINGS }),
   });

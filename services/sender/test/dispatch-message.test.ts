@@ -215,7 +215,7 @@ describe('dispatching a message', () => {
 
   it('gives back a claim that replicas of Redis do not have, and claims none while they are away', async () => {
     let restMs = 0;
-    const claims = { restMs: async () => restMs, areKept: async () => order.push('asked') === 0 };
+    const claims = { restMs: () => restMs, areKept: async () => order.push('asked') === 0 };
     expect(await dispatch(makeDeps({ claims }))).to.equal('not sent');
     expect(order).to.deep.equal(['claim-recipient', 'asked', 'unused']);
     restMs = 500;

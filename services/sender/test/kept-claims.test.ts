@@ -1,88 +1,120 @@
-import { setImmediate } from 'node:timers/promises';
 import { KeptClaims } from '@gateway/sender/dispatching/kept-claims';
-import { silentLogger } from '@gateway/testkit/silent-logger';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
-const KEY = 'gw:{#0}:device';
+const [KEY, OTHER] = ['gw:{#0}:device', 'gw:{#1}:device'] as const;
+const LOOK_MS = 5;
+const MINUTE_MS = 60_000;
 
 describe('claims of recipients, where replicas of Redis are waited for', () => {
   let nowMs: number;
-  let asked: number;
-  let areThere: boolean;
+  /** How often, by key. */
+  let asked: Record<string, number>;
+  /** Keys that replicas do not confirm. */
+  let refused: Set<string>;
   let isNamed: boolean;
+  let server: string;
+  let lines: string[];
   let claims: KeptClaims;
   beforeEach(() => {
-    [nowMs, asked, areThere, isNamed] = [0, 0, true, true];
+    [nowMs, asked, refused, isNamed, server, lines] = [0, {}, new Set(), true, 'first', []];
     claims = new KeptClaims({
-      store: {
-        confirmWrites: async () => {
-          asked++;
-          if (!areThere) throw new Error('0 of 1 replicas');
-        },
+      confirmWrites: async (key) => {
+        asked[key] = (asked[key] ?? 0) + 1;
+        if (refused.has(key)) throw new Error('0 of 1 replicas');
       },
+      serverOf: async () => server,
       isNamedByMost: async () => isNamed,
       clock: { monotonicMs: () => nowMs },
-      logger: silentLogger,
+      logger: { info: (line) => void lines.push(line), warn: (line) => void lines.push(line) },
+      lookMs: LOOK_MS,
     });
   });
-  const restAfter = (ms: number) => {
-    nowMs += ms;
-    return claims.restMs(KEY);
-  };
+  afterEach(() => claims.stop());
+
+  /** After a look that has begun by now. */
+  async function looked(key: string = KEY) {
+    const before = asked[key]!;
+    await eventually(() => asked[key]! > before + 1, { everyMs: 1 });
+  }
+  async function pass(ms: number) {
+    for (const endMs = nowMs + ms; nowMs < endMs; ) {
+      nowMs = Math.min(endMs, nowMs + 4_000);
+      await looked();
+    }
+  }
+  async function lose(key: string = KEY) {
+    refused.add(key);
+    expect(await claims.areKept(key)).to.equal(false);
+    expect(claims.restMs(key)).to.equal(LOOK_MS);
+  }
 
   it('count once replicas have them, each asked for by itself', async () => {
-    expect(await claims.restMs(KEY)).to.equal(0);
+    expect(claims.restMs(KEY)).to.equal(0);
     expect(await Promise.all([claims.areKept(KEY), claims.areKept(KEY)])).to.deep.equal([true, true]);
-    expect(asked).to.equal(2);
+    expect(asked).to.deep.equal({ [KEY]: 2 });
+    expect(lines).to.deep.equal([]);
   });
 
-  it('do not count where replicas do not say so, and none is made until they do', async () => {
-    areThere = false;
-    expect(await claims.areKept(KEY)).to.equal(false);
-    expect(await restAfter(499)).to.equal(500);
+  it('do not count where replicas do not say so, and none is made until they do; the log says so once', async () => {
+    await lose();
+    await lose(OTHER);
+    await looked();
     expect(await claims.areKept(KEY), 'those under way').to.equal(false);
-    expect(asked, 'nothing is asked so soon').to.equal(1);
-    expect(await Promise.all([restAfter(1), restAfter(0)])).to.deep.equal([500, 500]);
-    expect(asked, 'once for all devices').to.equal(2);
-    areThere = true;
-    expect(await restAfter(500)).to.equal(0);
+    refused.delete(KEY);
+    await eventually(() => claims.restMs(KEY) === 0);
     expect(await claims.areKept(KEY)).to.equal(true);
+    expect(claims.restMs(OTHER), 'a slot that moves is confirmed by no one').to.equal(LOOK_MS);
+    expect(lines).to.have.length(1);
+    refused.clear();
+    await eventually(() => lines.length === 2);
+    expect([claims.restMs(OTHER), lines[1]]).to.deep.equal([0, 'replicas of Redis confirm claims again']);
+    await lose(OTHER);
+    expect(lines).to.have.length(3);
   });
 
-  it('count elsewhere meanwhile: a slot of a Cluster that moves is confirmed by no one', async () => {
-    areThere = false;
-    await claims.areKept(KEY);
-    areThere = true;
-    expect(await claims.restMs('gw:{#1}:device')).to.equal(0);
-    expect(await claims.areKept('gw:{#1}:device')).to.equal(true);
-    expect(await restAfter(0)).to.equal(500);
-  });
-
-  it('count again where the master was not replaced in a minute, as long as most name it', async () => {
-    areThere = false;
-    await claims.areKept(KEY);
-    for (let i = 1; i < 120; i++) expect(await restAfter(500), `after ${i * 500} ms`).to.equal(500);
+  it('count again where the master was not replaced in a minute, however seldom a device asks, as long as most find it well', async () => {
+    await lose();
+    await looked();
+    await pass(MINUTE_MS - 1);
+    expect(claims.restMs(KEY)).to.equal(LOOK_MS);
     isNamed = false;
-    expect(await restAfter(500)).to.equal(500);
+    await pass(1);
+    expect(claims.restMs(KEY)).to.equal(LOOK_MS);
     isNamed = true;
-    expect(await restAfter(500)).to.equal(0);
+    await eventually(() => claims.restMs(KEY) === 0);
     expect(await claims.areKept(KEY)).to.equal(true);
+    await pass(10 * MINUTE_MS);
+    expect(claims.restMs(KEY)).to.equal(0);
     isNamed = false;
-    expect(await restAfter(500), 'no one waits for an answer while the last one is fresh').to.equal(0);
-    await setImmediate();
-    expect(await restAfter(0)).to.equal(500);
+    await eventually(() => claims.restMs(KEY) === LOOK_MS);
     expect(await claims.areKept(KEY)).to.equal(false);
   });
 
-  it('are as at first where nothing was claimed for a while: replicas may have been back meanwhile', async () => {
-    areThere = false;
-    await claims.areKept(KEY);
-    expect(await restAfter(60_000)).to.equal(500);
-    for (let i = 1; i < 120; i++) expect(await restAfter(500), `after ${i * 500} ms`).to.equal(500);
-    expect(await restAfter(500)).to.equal(0);
-    expect(await restAfter(2_000)).to.equal(500);
-    areThere = true;
-    expect(await restAfter(60_000)).to.equal(0);
-    expect(await claims.areKept(KEY)).to.equal(true);
-  });
+  for (const [what, happen] of [
+    [
+      'its place is taken by another one',
+      () => {
+        server = 'next';
+      },
+    ],
+    [
+      'the process stood still',
+      () => {
+        nowMs += 5_001;
+      },
+    ],
+  ] as const) {
+    it(`wait a minute more where ${what}`, async () => {
+      await lose();
+      await looked();
+      await pass(MINUTE_MS - 1);
+      happen();
+      await looked();
+      await pass(MINUTE_MS - 5_000);
+      expect(claims.restMs(KEY)).to.equal(LOOK_MS);
+      await pass(5_000);
+      await eventually(() => claims.restMs(KEY) === 0);
+    });
+  }
 });

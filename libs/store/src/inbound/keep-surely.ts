@@ -9,6 +9,9 @@ import type { Ownership } from '../fleet/ownership.js';
 
 /** Longer than Redis takes to choose another master and to tell of it: then replicas are away. */
 const PATIENCE_MS = 20_000;
+/** Of a device: hundreds of receipts may wait. */
+const TELL_EVERY_MS = 60_000;
+const toldAtMs = new WeakMap<Ownership, number>();
 /** At first for a failover; each pause is twice as long as the one before. */
 const AGAIN_MS = { first: 250, longest: 10_000 };
 
@@ -45,8 +48,12 @@ export async function keepSurely<Result>(
       refusedSinceMs = isUnconfirmed ? undefined : (refusedSinceMs ?? beganMs);
       const isPassing = isNotBegun(thrown) && clock.monotonicMs() - (refusedSinceMs ?? beganMs) < LONGEST_REFUSAL_MS;
       if (!isUnconfirmed && !isPassing) throw thrown;
-      const isLate = clock.monotonicMs() >= lateAtMs;
-      if (isLate && !isTold) logger.warn('replicas have not confirmed what arrived: the network is not told yet');
+      const nowMs = clock.monotonicMs();
+      const isLate = nowMs >= lateAtMs;
+      if (isLate && !isTold && nowMs - (toldAtMs.get(ownership) ?? Number.NEGATIVE_INFINITY) >= TELL_EVERY_MS) {
+        toldAtMs.set(ownership, nowMs);
+        logger.warn('replicas have not confirmed what arrived: the network is not told yet');
+      }
       isTold ||= isLate;
     }
     await pause(pauseMs);

@@ -1,20 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { isNamedByMostSentinels, sentinelsOf } from '@gateway/runtime/redis/sentinels/sentinel-connector';
+import { serverOf } from '@gateway/runtime/redis/server-of';
 import type { Store } from '@gateway/store/core/store';
 
 export interface KeptClaimsDeps {
-  store: Pick<Store, 'confirmWrites'>;
-  /** Whether the others still go by the master of this process. */
+  /** Resolves once replicas have what was written in the slot of this key until now. */
+  confirmWrites: (key: string) => Promise<void>;
+  /** To which server the slot of this key is written now. */
+  serverOf: (key: string) => Promise<string | undefined>;
+  /** Whether no other master can be in its place in the next moment. */
   isNamedByMost: () => Promise<boolean>;
   clock: Pick<Clock, 'monotonicMs'>;
   logger: Pick<Logger, 'info' | 'warn'>;
+  /** Default 500 ms. For tests. */
+  lookMs?: number;
+  /** Default 1 min. For tests. */
+  replacedMs?: number;
 }
 
 /** Between questions whether replicas are back. */
 const LOOK_MS = 500;
-/** So long an answer of the others counts while replicas are away. */
-const FRESH_MS = 4 * LOOK_MS;
+/** A look takes three seconds at most: in a process that stood still longer nothing is known of what happened meanwhile. */
+const STOOD_STILL_MS = 5_000;
 /**
  * A master that is cut off from its replicas has been replaced by then, or takes no more writes: Sentinels give it up after 30 s by
  * default, and the node of a Cluster stops when it has not reached most others for 15 s.
@@ -22,10 +32,11 @@ const FRESH_MS = 4 * LOOK_MS;
 const REPLACED_MS = 60_000;
 
 interface Doubt {
+  key: string;
+  server: string | undefined;
+  /** Since when that server has taken what replicas do not have. */
   sinceMs: number;
-  lookedAtMs: number;
-  looking: Promise<void> | undefined;
-  /** Its master was not replaced in all this time: only replicas are away. */
+  /** It was not replaced in all this time: only replicas are away. */
   isOver: boolean;
 }
 
@@ -35,30 +46,28 @@ interface Doubt {
  * failover takes.
  */
 export class KeptClaims {
-  /** Of shards, by their part of a key: one may be about to move to another master. */
+  /** By shard: the slot of one may be about to move to another master. */
   private readonly doubts = new Map<string, Doubt>();
+  private isLooking = false;
+  private readonly stopping = new AbortController();
 
   constructor(private readonly deps: KeptClaimsDeps) {}
 
+  stop(): void {
+    this.stopping.abort();
+  }
+
   /** For how many ms nothing is to be claimed for a device with this key. */
-  async restMs(key: string): Promise<number> {
-    const doubt = this.doubtOf(key);
-    if (!doubt) return 0;
-    const nowMs = this.deps.clock.monotonicMs();
-    const ageMs = nowMs - doubt.lookedAtMs;
-    // Replicas may have been back meanwhile.
-    if (ageMs >= FRESH_MS) Object.assign(doubt, { sinceMs: nowMs, isOver: false });
-    if (ageMs >= LOOK_MS) doubt.looking ??= this.look(key, doubt);
-    if (!doubt.isOver) await doubt.looking;
-    return this.doubtOf(key)?.isOver === false ? LOOK_MS : 0;
+  restMs(key: string): number {
+    return this.doubts.get(shardOf(key))?.isOver === false ? this.lookMs : 0;
   }
 
   /** Whether what was written in the slot of this key is kept. If not, it must have no effect. */
   async areKept(key: string): Promise<boolean> {
-    const doubt = this.doubtOf(key);
+    const doubt = this.doubts.get(shardOf(key));
     if (doubt) return doubt.isOver;
     try {
-      await this.deps.store.confirmWrites(key);
+      await this.deps.confirmWrites(key);
       return true;
     } catch {
       this.begin(key);
@@ -66,39 +75,77 @@ export class KeptClaims {
     }
   }
 
-  private doubtOf(key: string): Doubt | undefined {
-    return this.doubts.get(shardOf(key));
+  private get lookMs(): number {
+    return this.deps.lookMs ?? LOOK_MS;
   }
 
   private begin(key: string): void {
-    if (this.doubtOf(key)) return;
     const { clock, logger } = this.deps;
-    const nowMs = clock.monotonicMs();
-    if (this.doubts.size === 0)
-      logger.warn('replicas of Redis do not confirm claims: their devices send nothing meanwhile');
-    this.doubts.set(shardOf(key), { sinceMs: nowMs, lookedAtMs: nowMs, looking: undefined, isOver: false });
+    const shard = shardOf(key);
+    if (this.doubts.has(shard)) return;
+    this.doubts.set(shard, { key, server: undefined, sinceMs: clock.monotonicMs(), isOver: false });
+    if (this.isLooking) return;
+    logger.warn('replicas of Redis do not confirm claims: their devices send nothing meanwhile');
+    this.isLooking = true;
+    void this.lookUntilKept();
   }
 
-  private async look(key: string, doubt: Doubt): Promise<void> {
-    const { store, isNamedByMost, clock, logger } = this.deps;
-    try {
-      await store.confirmWrites(key);
-      this.doubts.delete(shardOf(key));
-      if (this.doubts.size === 0) logger.info('replicas of Redis confirm claims again');
-    } catch {
-      const isLong = clock.monotonicMs() - doubt.sinceMs >= REPLACED_MS;
-      const isOver = isLong && (await isNamedByMost().catch(() => false));
-      Object.assign(doubt, { isOver, lookedAtMs: clock.monotonicMs(), looking: undefined });
+  /** All shards at a time, whichever devices ask: most ask seldom. Never rejects. */
+  private async lookUntilKept(): Promise<void> {
+    const { clock, logger } = this.deps;
+    let lookedAtMs = clock.monotonicMs();
+    while (this.doubts.size > 0) {
+      await delay(this.lookMs, undefined, { ref: false, signal: this.stopping.signal }).catch(() => {});
+      if (this.stopping.signal.aborted) return;
+      const nowMs = clock.monotonicMs();
+      if (nowMs - lookedAtMs > STOOD_STILL_MS) for (const doubt of this.doubts.values()) restart(doubt, nowMs);
+      lookedAtMs = nowMs;
+      await this.look();
     }
+    this.isLooking = false;
+    logger.info('replicas of Redis confirm claims again');
   }
+
+  private async look(): Promise<void> {
+    const { confirmWrites, isNamedByMost, clock, replacedMs = REPLACED_MS } = this.deps;
+    const confirm = async ([shard, doubt]: [string, Doubt]) => {
+      await this.noteServer(doubt);
+      await confirmWrites(doubt.key).then(
+        () => this.doubts.delete(shard),
+        () => {},
+      );
+    };
+    await Promise.all([...this.doubts].map(confirm));
+    const isLong = ({ sinceMs }: Doubt) => clock.monotonicMs() - sinceMs >= replacedMs;
+    const long = [...this.doubts.values()].filter(isLong);
+    const isOver = long.length > 0 && (await isNamedByMost().catch(() => false));
+    for (const doubt of long) doubt.isOver = isOver;
+  }
+
+  /** Another one has not stood for that long. */
+  private async noteServer(doubt: Doubt): Promise<void> {
+    const { serverOf, clock } = this.deps;
+    const server = await serverOf(doubt.key).catch(() => undefined);
+    if (server === undefined || server === doubt.server) return;
+    if (doubt.server !== undefined) restart(doubt, clock.monotonicMs());
+    doubt.server = server;
+  }
+}
+
+function restart(doubt: Doubt, nowMs: number): void {
+  Object.assign(doubt, { sinceMs: nowMs, isOver: false });
 }
 
 const shardOf = (key: string) => /\{[^}]+\}/.exec(key)![0];
 
-/** Without `REDIS_WAIT_REPLICAS` the reply of the master is enough. */
-export function keptClaimsOf({ store, ...deps }: Omit<KeptClaimsDeps, 'isNamedByMost' | 'store'> & { store: Store }) {
+/** `undefined` without `REDIS_WAIT_REPLICAS`: then the reply of the master is enough. */
+export function keptClaimsOf(store: Store, deps: Pick<KeptClaimsDeps, 'clock' | 'logger'>): KeptClaims | undefined {
   if (!store.asksReplicas) return undefined;
-  // A node of a Cluster knows by itself, and a single address says nothing of who stands behind it.
-  const isNamedByMost = async () => sentinelsOf(store.redis).length === 0 || isNamedByMostSentinels(store.redis);
-  return new KeptClaims({ ...deps, store, isNamedByMost });
+  const { redis, confirmWrites } = store;
+  return new KeptClaims({
+    ...{ ...deps, confirmWrites },
+    serverOf: async (key) => serverOf(masterOfKey(redis, key)),
+    // A node of a Cluster knows by itself, and a single address says nothing of who stands behind it.
+    isNamedByMost: async () => sentinelsOf(redis).length === 0 || isNamedByMostSentinels(redis, { isReached: true }),
+  });
 }

@@ -13,6 +13,8 @@ export interface SentinelAnswer extends NamedMaster {
   sentinels: number;
   /** The master that it is just about to replace. */
   replacing?: RedisNode | undefined;
+  /** It does not reach the master that it names, holds it for dead, or is about to replace it. */
+  isInDoubt?: boolean;
 }
 
 /** What a process knows of all that Sentinels have answered. */
@@ -47,13 +49,18 @@ export function chooseMaster(
 /**
  * Whether more than half of all that there are name this one, and none knows of a newer one: whoever is on another side of a network that
  * is split cannot elect one then.
+ * @param options.isReached whether those count alone that also find it well, and will not elect another one in the next moment.
  */
-export function isNamedByMost(answers: readonly SentinelAnswer[], master: RedisNode, seen: SeenAnswers): boolean {
+export function isNamedByMost(
+  answers: readonly SentinelAnswer[],
+  master: RedisNode,
+  { sentinels, isReached = false }: Pick<SeenAnswers, 'sentinels'> & { isReached?: boolean },
+): boolean {
   const distinct = onePerSentinel(answers);
-  const naming = distinct.filter((answer) => isSame(answer, master));
+  const naming = distinct.filter((answer) => isSame(answer, master) && !(isReached && answer.isInDoubt));
   const epoch = Math.max(...naming.map((answer) => answer.epoch));
   const isNewest = distinct.every((answer) => answer.epoch <= epoch);
-  return isNewest && naming.length > Math.max(seen.sentinels, countSentinels(distinct)) / 2;
+  return isNewest && naming.length > Math.max(sentinels, countSentinels(distinct)) / 2;
 }
 
 /** By what they say of each other. */

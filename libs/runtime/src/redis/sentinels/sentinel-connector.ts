@@ -22,6 +22,8 @@ const IS_ELECTING = /\bfailover_in_progress\b/;
 const OTHERS_CHANGED = ['+sentinel', '+sentinel-address-switch', '+reset-master'];
 /** A listener asks nothing: of a connection whose other end vanished silently it would hear nothing, and for ever. */
 const PING_EVERY_MS = 2_000;
+/** Among them of one that may be replaced in the next moment. */
+const IS_IN_DOUBT = /\b(s_down|o_down|disconnected|failover_in_progress)\b/;
 /** Of a question whether the master is the one that most name: those that are cut off never answer. */
 const NAMED_MS = 1_000;
 /** After the first answer: one that hangs together with its machine is silent, and must not hold up a failover. */
@@ -98,8 +100,8 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     }
   }
 
-  /** Whether most of them, as many as are known, take the server that this leads to for the master. */
-  async isNamedByMost(): Promise<boolean> {
+  /** Whether most of them, as many as are known, take the server that this leads to for the master. @param isReached see there. */
+  async isNamedByMost(isReached: boolean): Promise<boolean> {
     const { current, seen } = this;
     const { answers } = await this.askAll();
     for (const answer of answers) this.compare(answer);
@@ -108,7 +110,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
     seen.most = new Set(answers.map(({ id }) => id)).size > seen.most / 2 ? count : Math.max(seen.most, count);
     // Where it led to all the while: what was written before was written there.
     const isThere = current !== undefined && this.current === current;
-    return isThere && isNamedByMost(answers, current, { ...seen, sentinels: seen.most });
+    return isThere && isNamedByMost(answers, current, { sentinels: seen.most, isReached });
   }
 
   /** Called when the master is connected. */
@@ -291,10 +293,11 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       const epoch = numberOf('config-epoch');
       this.seen.epoch = Math.max(this.seen.epoch, epoch);
       // By its own address: by that of the question it goes by the name of the next one, as soon as that obeys.
-      const replacing = IS_ELECTING.test(fieldOf('flags'))
-        ? { host: fieldOf('ip'), port: numberOf('port') }
-        : undefined;
-      return { id, host, port: Number(port), epoch, sentinels: numberOf('num-other-sentinels') + 1, replacing };
+      const flags = fieldOf('flags');
+      const isInDoubt = IS_IN_DOUBT.test(flags);
+      const replacing = IS_ELECTING.test(flags) ? { host: fieldOf('ip'), port: numberOf('port') } : undefined;
+      const sentinels = numberOf('num-other-sentinels') + 1;
+      return { id, host, port: Number(port), epoch, sentinels, replacing, isInDoubt };
     } finally {
       client.disconnect();
     }
@@ -336,11 +339,11 @@ const connectorOf = (client: Redis) =>
 
 /**
  * Whether more than half of all Sentinels that are known name the server that a client leads to, and say so in a second. Never without
- * Sentinels.
+ * Sentinels. @param options.isReached whether those count alone that find it well themselves.
  */
-export async function isNamedByMostSentinels(client: Redis): Promise<boolean> {
+export async function isNamedByMostSentinels(client: Redis, { isReached = false } = {}): Promise<boolean> {
   const isNamed = connectorOf(client)
-    ?.isNamedByMost?.()
+    ?.isNamedByMost?.(isReached)
     .catch(() => false);
   return Promise.race([isNamed ?? false, sleep(NAMED_MS).then(() => false)]);
 }
