@@ -1,7 +1,9 @@
 import type { Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { isOver, warned } from '@gateway/contracts/webhooks/breaker';
 import { WEBHOOK_LIMITS, type WebhookId, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { sleep } from '@gateway/runtime/clock';
+import { connectionFor } from '@gateway/store/core/confirming/write-together';
 import { type TakenWebhook, takeWebhook, warnOfWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { LANES, type Lane, type TellLane } from '@gateway/store/webhooks/delivering/lanes';
 import { listAttempts } from '@gateway/store/webhooks/webhook-attempts';
@@ -26,6 +28,7 @@ const LOOK_AGAIN_MS = 1_000;
  */
 export async function deliver(deps: DeliverDeps, workspace: Workspace, id: WebhookId): Promise<DeliverOutcome> {
   Object.assign(deps.known, { onlyGathers: false, wasAsked: false });
+  const since = await connectionFor(deps.store, workspaceKeys(deps.store.space, workspace).webhook(id));
   const taken = await takeWebhook(deps.store, { workspace, id }, deps.owner);
   deps.connections.end(keeperOf({ workspace, id }), typeof taken === 'string' ? undefined : taken.revision);
   if (typeof taken === 'string') return taken;
@@ -41,7 +44,7 @@ export async function deliver(deps: DeliverDeps, workspace: Workspace, id: Webho
   // Changed between the two.
   if (webhook.revision !== taken.revision) return 'more';
   const places = new PQueue({ concurrency: Math.max(webhook.settings.concurrency - 1, 1) });
-  const work: Work = { deps, webhook, taken, places, failed: new Set() };
+  const work: Work = { deps, webhook, taken, since, places, failed: new Set() };
   const outcome = await deliverNext(work, isEarly ? passing : undefined);
   return outcome === 'quiet' && LANES.some((lane) => isBehind(taken.lanes[lane])) ? 'waiting' : outcome;
 }

@@ -87,7 +87,11 @@ async function probeIfStuck(work: LaneWork): Promise<LaneOutcome> {
 export async function passStuck(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
   const { lanes, breaker, revision } = work.taken;
   // Where its owner has changed the endpoint, or resumed it, nothing is known: it is posted again as it was.
-  if (wasOtherTaken(work)) return claim.failedAs === revision ? park(work, claim) : 'quiet';
+  const isProven = wasOtherTaken(work);
+  if (isProven && claim.failedAs === revision) return park(work, claim);
+  // It may have been taken: as long as that is not known, not all of the claim is posted, which would tell it under another id.
+  if (claim.probe && 'only' in claim.probe) return probe(work, claim, { isEarly: false, isTurn: true });
+  if (isProven) return 'quiet';
   // A failing endpoint gets its early probes before its time has come.
   const isEarly = !breaker.failures && mayProbeEarly(lanes[work.lane], work.deps.clock.nowMs());
   const { probes = 0, sinceTurn = 0 } = claim;

@@ -6,6 +6,7 @@ import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { type PostedWebhook, postWebhook } from '@gateway/egress/post-webhook';
 import type { ByteBudget } from '@gateway/runtime/bytes/byte-budget';
 import type { Clock } from '@gateway/runtime/clock';
+import type { Connections } from '@gateway/runtime/redis/server-of';
 import type { Store } from '@gateway/store/core/store';
 import type { GapCause } from '@gateway/store/events/reading/gaps';
 import type { TakenWebhook } from '@gateway/store/webhooks/delivering/deliveries';
@@ -71,6 +72,8 @@ export interface Work {
   deps: DeliverDeps;
   webhook: Webhook;
   taken: TakenWebhook;
+  /** The connection by which it was taken: what another master has is asked for with the next look. */
+  since: Connections;
   /** Of all lanes together, for requests beside the first one of each. */
   places: PQueue;
   /** Lanes of which a request has failed, until that is written down: beside it no other is begun. */
@@ -94,8 +97,8 @@ export interface Answered extends PostedWebhook {
  * after a failover the request comes again under its id. Also where the claim was there already, as its process may have died, or given
  * up waiting. Throws `not_confirmed`.
  */
-export function confirmClaim({ deps: { store }, taken: { workspace, id } }: Work): Promise<void> {
-  return store.confirmWrites(workspaceKeys(store.space, workspace).webhook(id));
+export function confirmClaim({ deps: { store }, taken: { workspace, id }, since }: Work): Promise<void> {
+  return store.confirmWrites(workspaceKeys(store.space, workspace).webhook(id), since);
 }
 
 /** Of its connections. */

@@ -30,7 +30,7 @@ export async function readSurely<Result>(
 }
 
 /** None where no master is known, for which a write may wait. */
-async function connectionFor({ redis, asksReplicas }: Store, key: string): Promise<Connections> {
+export async function connectionFor({ redis, asksReplicas }: Store, key: string): Promise<Connections> {
   let master: Redis;
   try {
     master = masterOfKey(redis, key);

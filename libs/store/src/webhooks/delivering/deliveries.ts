@@ -146,8 +146,9 @@ export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { la
 };
 
 /** Before the first request. `false`: this process delivers to it no more, or has it as it was before a change. Safe to repeat. */
-export async function claimDelivery(store: Store, taken: TakenWebhook, write: LaneWrite): Promise<boolean> {
+export async function claimDelivery(store: Store, taken: TakenWebhook, given: LaneWrite): Promise<boolean> {
   const { stored, tellsAll } = taken;
+  const write = named(given);
   const claimed = { ...argumentsOf(store, taken, write), replay: stored.wanted, withAll: tellsAll };
   const outcome = await claimStep(store, claimed);
   if (outcome === 'done') note(taken, write);
@@ -161,13 +162,14 @@ export async function claimDelivery(store: Store, taken: TakenWebhook, write: La
 export async function settleDelivery(
   store: Store,
   taken: TakenWebhook,
-  write: LaneWrite,
+  given: LaneWrite,
   { attempt, outcome }: { attempt: WebhookAttempt; outcome?: BreakerOutcome | undefined },
 ): Promise<boolean> {
   const { workspace, id } = taken;
   const keys = workspaceKeys(store.space, workspace);
   const attempts = keys.webhookAttempts(id);
   const name = makeAttemptId();
+  const write = named(given);
   const { sinceMs = attempt.atMs } = taken.breaker;
   // What comes of other lanes before this is answered follows that.
   if (outcome) taken.breaker = outcome.breaker;
@@ -220,6 +222,12 @@ export async function warnOfWebhook(
   });
   if (outcome === 'done') taken.breaker = breaker;
   return outcome === 'done';
+}
+
+/** What is claimed of what is put aside. */
+function named(write: LaneWrite): LaneWrite {
+  if (write.lane !== 'parked' || !write.state.claim || 'lost' in write.state.claim) return write;
+  return { ...write, state: { ...write.state, claim: { ...write.state.claim, id: makeAttemptId() } } };
 }
 
 function argumentsOf(store: Store, { workspace, id, processId, revision, stored }: TakenWebhook, write: LaneWrite) {

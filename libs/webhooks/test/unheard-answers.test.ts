@@ -1,0 +1,146 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { GatewayError } from '@gateway/runtime/errors';
+import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { endSessions } from '@gateway/store/webhooks/delivering/owners';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { useEndpoint } from './support/use-endpoint.js';
+import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
+
+const PEOPLE = Array.from({ length: 5 }, (_, i) => `49151123${40_000 + i}`);
+const HOWS = ['its process dies', 'the connection breaks'] as const;
+
+describe('an answer of an endpoint that was not heard', () => {
+  const { space, stage, create, accept, record, ownership, rows } = useLoggedEndpoint();
+  /** The endpoint refuses something, and is mended in the moment in which it takes something of which no one hears. */
+  let isPicky: boolean;
+  let isUnheard: boolean;
+  beforeEach(() => {
+    [isPicky, isUnheard] = [true, false];
+  });
+
+  /** Answers what the deliverer hears. */
+  function takeUnheard(how: (typeof HOWS)[number], event: (typeof stage.events)[number]): false | 0 {
+    [isPicky, isUnheard] = [false, true];
+    if (how === 'its process dies') return false;
+    stage.events.push(event);
+    return 0;
+  }
+
+  /** Second by second; the process that took what is unheard dies before it writes that down. */
+  async function runFor(seconds: number, run: Awaited<ReturnType<typeof create>>, dies: boolean) {
+    const { store } = space;
+    let number = 1;
+    const step = store.run;
+    store.run = async (name, ...rest) => {
+      if (dies && isUnheard && number === 1 && name === 'settle-delivery') throw new Error('died');
+      return step(name, ...rest);
+    };
+    for (let second = 0; second < seconds; second++) {
+      const outcome = await run.as(`process-${number}`).catch(({ message }: Error) => message);
+      if (outcome === 'died') await endSessions(store, `process-${number++}`);
+      stage.aheadMs += 1_000;
+    }
+    store.run = step;
+    expect(isUnheard, 'something was not heard').to.equal(true);
+  }
+
+  function expectEachUnderOneId() {
+    const under = new Map<string, Set<string>>();
+    for (const { id, data } of stage.events)
+      for (const change of (data.changes ?? []) as { id: string }[])
+        under.set(change.id, (under.get(change.id) ?? new Set()).add(id));
+    expect([...under].filter(([, ids]) => ids.size > 1)).to.deep.equal([]);
+  }
+
+  for (const how of HOWS) {
+    it(`comes again under its id, and no other, where it told one recipient of what was refused (${how})`, async () => {
+      const run = await create();
+      stage.refuses = (event) => {
+        if (!isPicky) return false;
+        const isRefused = event.type === 'message.received' || JSON.stringify(event).includes(PEOPLE[0]!);
+        const isOfOne = (event.data.changes as unknown[] | undefined)?.length === 1;
+        return !isRefused && isOfOne ? takeUnheard(how, event) : isRefused;
+      };
+      const tag = await accept([...PEOPLE, '4915112349999']);
+      await record(tag, 'acked', 0, 5);
+      const message = { platformId: '3AF1', jid: '491700000041@s.whatsapp.net', text: 'hello' };
+      await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
+      await runFor(100, run, how === 'its process dies');
+      expectEachUnderOneId();
+      expect(new Set(rows().flatMap((each) => each.map(({ id }) => id))).size).to.equal(5);
+    });
+  }
+});
+
+describe('an answer of Redis to who delivers that was not heard', () => {
+  const endpoint = useEndpoint();
+
+  it('drops nothing of what is put aside that was not told, when that step is carried out late', async () => {
+    const { store } = endpoint.space;
+    endpoint.keyOf = (number) => (number < 10 ? 'person' : `other${number}`);
+    endpoint.isAlone = true;
+    const refused = new Set([1, 2, 3]);
+    endpoint.answer = () => {
+      const [number] = endpoint.received.at(-1)!.numbers;
+      if (number === 10) refused.delete(1);
+      return refused.has(number!) ? 422 : 204;
+    };
+    for (const number of [1, 2, 3, 10]) await endpoint.write(number);
+    const { run } = store;
+    let carryOut: (() => Promise<unknown>) | undefined;
+    let late: unknown;
+    store.run = async (name, keys, args) => {
+      const [lane] = args;
+      if (name === 'settle-delivery' && lane === 'parked' && !carryOut) {
+        carryOut = () => run(name, keys, args);
+        throw new Error('no answer in time');
+      }
+      const reply = await run(name, keys, args);
+      // Of the next one of this person.
+      const isNext = endpoint.received.filter(({ numbers: [number] }) => number === 1).length > 1;
+      if (name === 'claim-delivery' && lane === 'parked' && isNext) late ??= await carryOut?.();
+      return reply;
+    };
+    for (let i = 0; i < 12; i++) {
+      await endpoint.deliverAll().catch(() => {});
+      endpoint.nowMs += 5_000;
+    }
+    refused.clear();
+    for (let i = 0; i < 10; i++) {
+      await endpoint.deliverAll();
+      endpoint.nowMs += 500_000;
+    }
+    store.run = run;
+    expect(late).to.equal('fenced');
+    expect([...new Set(endpoint.told)].sort((a, b) => a - b)).to.deep.equal([1, 2, 3, 10]);
+  });
+
+  it('posts nothing that another connection has claimed than the one that replicas are asked about: it may lead to another master', async () => {
+    const { store } = endpoint.space;
+    const key = workspaceKeys(store.space, 'main').webhook(endpoint.id);
+    const master = masterOfKey(store.redis, key);
+    Object.assign(store, { asksReplicas: true });
+    store.confirmWrites = async (_key, since) => {
+      if (since?.has(master.stream)) return;
+      throw new GatewayError({ code: 'not_confirmed', message: 'the first writes went by another connection' });
+    };
+    const { run } = store;
+    let claims = 0;
+    store.run = async (name, ...rest) => {
+      const reply = await run(name, ...rest);
+      if (name !== 'claim-delivery' || claims++ > 0) return reply;
+      const { stream } = master;
+      master.disconnect(true);
+      await eventually(() => master.status === 'ready' && master.stream !== stream);
+      return reply;
+    };
+    await endpoint.write(1);
+    const failed = await endpoint.deliverAll().catch((thrown: GatewayError) => thrown.code);
+    expect([failed, endpoint.received.length]).to.deep.equal(['not_confirmed', 0]);
+    await endpoint.deliverAll();
+    store.run = run;
+    expect(endpoint.told).to.deep.equal([1]);
+  });
+});
