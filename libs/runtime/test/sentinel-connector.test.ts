@@ -220,6 +220,14 @@ describe('a client of a master that a Sentinel names', () => {
     try {
       await connect();
       expect(await isNamedByMostSentinels(clients.commands)).to.equal(true);
+      for (const one of [sentinel, others[0]!]) one.silentMs = 3_001;
+      const isReached = () => isNamedByMostSentinels(clients.commands, { isReached: true });
+      expect(
+        [await isNamedByMostSentinels(clients.commands), await isReached()],
+        'two hear nothing of it',
+      ).to.deep.equal([true, false]);
+      others[0]!.silentMs = 0;
+      expect(await isReached(), 'one hears nothing of it').to.equal(true);
       others[0]!.close();
       expect(await isNamedByMostSentinels(clients.commands), 'two of three').to.equal(true);
       others[1]!.master = { port: portOf(masters[1]), epoch: 2 };

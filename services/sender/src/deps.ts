@@ -53,6 +53,7 @@ export interface DeviceDeps {
   metrics: SenderMetrics;
   ids: PlatformIds;
   results: ResultWriter;
+  /** As those of the process. */
   claims?: Claims | undefined;
   /** A write was refused, or failed in a way that leaves us unsure of our ownership: the owner must end. */
   onFailed(error: Error): void;

@@ -1,4 +1,5 @@
 import { defaultPace, type Pace } from '@gateway/contracts/devices/pace';
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '@gateway/sender/dispatching/dispatch-message';
 import type { Gate } from '@gateway/sender/dispatching/gate';
@@ -215,12 +216,24 @@ describe('dispatching a message', () => {
 
   it('gives back a claim that replicas of Redis do not have, and claims none while they are away', async () => {
     let restMs = 0;
-    const claims = { restMs: () => restMs, areKept: async () => order.push('asked') === 0 };
+    let asked: readonly string[] = [];
+    const areKept = async (keys: readonly string[]) => {
+      asked = keys;
+      return order.push('asked') === 0;
+    };
+    const claims = { restMs: () => restMs, areKept };
     expect(await dispatch(makeDeps({ claims }))).to.equal('not sent');
     expect(order).to.deep.equal(['claim-recipient', 'asked', 'unused']);
+    const { device } = deviceKeys(stage.space.store.space, ADDRESS);
+    const { optOutCount } = workspaceKeys(stage.space.store.space, ADDRESS.workspace);
+    expect(asked, 'the list of opt-outs may be on another master').to.deep.equal([device, optOutCount]);
     restMs = 500;
     expect(await dispatchMessage(makeDeps({ claims, pace: PACE }))).to.deep.equal({ kind: 'rest', ms: 500 });
     expect(order, 'nor is the pace asked').to.have.length(3);
+    send = await load(await stage.accept([BEN], { kind: 'otp' }));
+    restMs = 0;
+    expect(await dispatch(makeDeps({ claims }))).to.equal('not sent');
+    expect(asked, 'of a code nothing is read there').to.deep.equal([device]);
     expect(stage.sent).to.deep.equal([]);
   });
 

@@ -45,13 +45,13 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
   }
   async function lose(key: string = KEY) {
     refused.add(key);
-    expect(await claims.areKept(key)).to.equal(false);
-    expect(claims.restMs(key)).to.equal(LOOK_MS);
+    expect(await claims.areKept([key])).to.equal(false);
+    expect(claims.restMs([key])).to.equal(LOOK_MS);
   }
 
   it('count once replicas have them, each asked for by itself', async () => {
-    expect(claims.restMs(KEY)).to.equal(0);
-    expect(await Promise.all([claims.areKept(KEY), claims.areKept(KEY)])).to.deep.equal([true, true]);
+    expect(claims.restMs([KEY])).to.equal(0);
+    expect(await Promise.all([claims.areKept([KEY]), claims.areKept([KEY])])).to.deep.equal([true, true]);
     expect(asked).to.deep.equal({ [KEY]: 2 });
     expect(lines).to.deep.equal([]);
   });
@@ -60,15 +60,19 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
     await lose();
     await lose(OTHER);
     await looked();
-    expect(await claims.areKept(KEY), 'those under way').to.equal(false);
+    expect(await claims.areKept([KEY]), 'those under way').to.equal(false);
     refused.delete(KEY);
-    await eventually(() => claims.restMs(KEY) === 0);
-    expect(await claims.areKept(KEY)).to.equal(true);
-    expect(claims.restMs(OTHER), 'a slot that moves is confirmed by no one').to.equal(LOOK_MS);
+    await eventually(() => claims.restMs([KEY]) === 0);
+    expect(await claims.areKept([KEY])).to.equal(true);
+    expect([claims.restMs([KEY, OTHER]), await claims.areKept([KEY, OTHER])], 'all are needed').to.deep.equal([
+      LOOK_MS,
+      false,
+    ]);
+    expect(claims.restMs([OTHER]), 'a slot that moves is confirmed by no one').to.equal(LOOK_MS);
     expect(lines).to.have.length(1);
     refused.clear();
     await eventually(() => lines.length === 2);
-    expect([claims.restMs(OTHER), lines[1]]).to.deep.equal([0, 'replicas of Redis confirm claims again']);
+    expect([claims.restMs([OTHER]), lines[1]]).to.deep.equal([0, 'replicas of Redis confirm claims again']);
     await lose(OTHER);
     expect(lines).to.have.length(3);
   });
@@ -77,18 +81,18 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
     await lose();
     await looked();
     await pass(MINUTE_MS - 1);
-    expect(claims.restMs(KEY)).to.equal(LOOK_MS);
+    expect(claims.restMs([KEY])).to.equal(LOOK_MS);
     isNamed = false;
     await pass(1);
-    expect(claims.restMs(KEY)).to.equal(LOOK_MS);
+    expect(claims.restMs([KEY])).to.equal(LOOK_MS);
     isNamed = true;
-    await eventually(() => claims.restMs(KEY) === 0);
-    expect(await claims.areKept(KEY)).to.equal(true);
+    await eventually(() => claims.restMs([KEY]) === 0);
+    expect(await claims.areKept([KEY])).to.equal(true);
     await pass(10 * MINUTE_MS);
-    expect(claims.restMs(KEY)).to.equal(0);
+    expect(claims.restMs([KEY])).to.equal(0);
     isNamed = false;
-    await eventually(() => claims.restMs(KEY) === LOOK_MS);
-    expect(await claims.areKept(KEY)).to.equal(false);
+    await eventually(() => claims.restMs([KEY]) === LOOK_MS);
+    expect(await claims.areKept([KEY])).to.equal(false);
   });
 
   for (const [what, happen] of [
@@ -112,9 +116,9 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
       happen();
       await looked();
       await pass(MINUTE_MS - 5_000);
-      expect(claims.restMs(KEY)).to.equal(LOOK_MS);
+      expect(claims.restMs([KEY])).to.equal(LOOK_MS);
       await pass(5_000);
-      await eventually(() => claims.restMs(KEY) === 0);
+      await eventually(() => claims.restMs([KEY]) === 0);
     });
   }
 });

@@ -17,7 +17,7 @@ export function useOwnedDevice() {
   beforeEach(async () => {
     parts.space = await openRedisSpace();
     await ensureDevice(parts.space.store, address);
-    parts.ownership = (await takeDevice(parts.space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    parts.ownership = (await takeDevice(parts.space.store, address, { owner: 'a', ttlMs: 600_000 }))!;
   });
   afterEach(() => parts.space.close());
   return { address, space: standIn(() => parts.space), ownership: standIn(() => parts.ownership) };

@@ -1,4 +1,3 @@
-import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { toError } from '@gateway/runtime/errors';
 import { type ClaimOutcome, claimRecipient } from '@gateway/store/sends/change-send';
@@ -9,6 +8,7 @@ import { LONGEST_PAUSE_MS } from '../scheduling/retries.js';
 import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
 import { type Gate, type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
 import { GATES, LAST_GATES } from './gates.js';
+import { keysOfClaim } from './kept-claims.js';
 import type { LibraryTurns } from './library-turns.js';
 import type { RedisDistance } from './redis-distance.js';
 import type { Verdicts } from './verdicts.js';
@@ -173,8 +173,7 @@ async function claimAndAsk(
     claimRecipient(store, ownership, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
     Promise.all(LAST_GATES.map((gate) => gate(deps, item))),
   ]);
-  const isKept =
-    !claims || claim !== 'claimed' || (await claims.areKept(deviceKeys(store.space, ownership.address).device));
+  const isKept = !claims || claim !== 'claimed' || (await claims.areKept(keysOfClaim(deps, item)));
   distance.note(performance.now() - askedAtMs);
   return { claim, answers, isKept };
 }

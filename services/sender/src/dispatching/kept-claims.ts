@@ -1,15 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { isNamedByMostSentinels, sentinelsOf } from '@gateway/runtime/redis/sentinels/sentinel-connector';
 import { serverOf } from '@gateway/runtime/redis/server-of';
 import type { Store } from '@gateway/store/core/store';
+import type { DeviceDeps } from '../deps.js';
+import type { WorkItem } from '../scheduling/send-progress.js';
 
 export interface KeptClaimsDeps {
   /** Resolves once replicas have what was written in the slot of this key until now. */
   confirmWrites: (key: string) => Promise<void>;
-  /** To which server the slot of this key is written now. */
+  /** To which server the slot of this key is written now; `undefined` while there is none. */
   serverOf: (key: string) => Promise<string | undefined>;
   /** Whether no other master can be in its place in the next moment. */
   isNamedByMost: () => Promise<boolean>;
@@ -17,8 +20,6 @@ export interface KeptClaimsDeps {
   logger: Pick<Logger, 'info' | 'warn'>;
   /** Default 500 ms. For tests. */
   lookMs?: number;
-  /** Default 1 min. For tests. */
-  replacedMs?: number;
 }
 
 /** Between questions whether replicas are back. */
@@ -27,7 +28,7 @@ const LOOK_MS = 500;
 const STOOD_STILL_MS = 5_000;
 /**
  * A master that is cut off from its replicas has been replaced by then, or takes no more writes: Sentinels give it up after 30 s by
- * default, and the node of a Cluster stops when it has not reached most others for 15 s.
+ * default, and the node of a Cluster stops when it has not reached most others for 15 to 22 s.
  */
 const REPLACED_MS = 60_000;
 
@@ -57,13 +58,17 @@ export class KeptClaims {
     this.stopping.abort();
   }
 
-  /** For how many ms nothing is to be claimed for a device with this key. */
-  restMs(key: string): number {
-    return this.doubts.get(shardOf(key))?.isOver === false ? this.lookMs : 0;
+  /** For how many ms nothing is to be claimed that needs all of these keys. */
+  restMs(keys: readonly string[]): number {
+    return keys.some((key) => this.doubts.get(shardOf(key))?.isOver === false) ? this.lookMs : 0;
   }
 
-  /** Whether what was written in the slot of this key is kept. If not, it must have no effect. */
-  async areKept(key: string): Promise<boolean> {
+  /** Whether all that was written, or read, in the slots of these keys is kept. If not, it must have no effect. */
+  async areKept(keys: readonly string[]): Promise<boolean> {
+    return (await Promise.all(keys.map((key) => this.isKept(key)))).every(Boolean);
+  }
+
+  private async isKept(key: string): Promise<boolean> {
     const doubt = this.doubts.get(shardOf(key));
     if (doubt) return doubt.isOver;
     try {
@@ -107,7 +112,7 @@ export class KeptClaims {
   }
 
   private async look(): Promise<void> {
-    const { confirmWrites, isNamedByMost, clock, replacedMs = REPLACED_MS } = this.deps;
+    const { confirmWrites, isNamedByMost, clock } = this.deps;
     const confirm = async ([shard, doubt]: [string, Doubt]) => {
       await this.noteServer(doubt);
       await confirmWrites(doubt.key).then(
@@ -116,10 +121,12 @@ export class KeptClaims {
       );
     };
     await Promise.all([...this.doubts].map(confirm));
-    const isLong = ({ sinceMs }: Doubt) => clock.monotonicMs() - sinceMs >= replacedMs;
+    const isLong = ({ sinceMs }: Doubt) => clock.monotonicMs() - sinceMs >= REPLACED_MS;
     const long = [...this.doubts.values()].filter(isLong);
     const isOver = long.length > 0 && (await isNamedByMost().catch(() => false));
-    for (const doubt of long) doubt.isOver = isOver;
+    // They may have been asked about the next one.
+    await Promise.all(long.map((doubt) => this.noteServer(doubt)));
+    for (const doubt of long.filter(isLong)) doubt.isOver = isOver;
   }
 
   /** Another one has not stood for that long. */
@@ -134,6 +141,17 @@ export class KeptClaims {
 
 function restart(doubt: Doubt, nowMs: number): void {
   Object.assign(doubt, { sinceMs: nowMs, isOver: false });
+}
+
+/** Where the claim of a message is, and the list of opt-outs that is read with it: on a Cluster a master that was replaced may still answer. Of a code that is not asked. */
+export function keysOfClaim(
+  { store, ownership: { address } }: Pick<DeviceDeps, 'store' | 'ownership'>,
+  { send }: WorkItem,
+) {
+  const { device } = deviceKeys(store.space, address);
+  return send.record.priority === 'otp'
+    ? [device]
+    : [device, workspaceKeys(store.space, address.workspace).optOutCount];
 }
 
 const shardOf = (key: string) => /\{[^}]+\}/.exec(key)![0];

@@ -24,6 +24,8 @@ const OTHERS_CHANGED = ['+sentinel', '+sentinel-address-switch', '+reset-master'
 const PING_EVERY_MS = 2_000;
 /** Among them of one that may be replaced in the next moment. */
 const IS_IN_DOUBT = /\b(s_down|o_down|disconnected|failover_in_progress)\b/;
+/** It pings the master every second, and holds it for dead only after `down-after-milliseconds`. */
+const SILENT_MS = 3_000;
 /** Of a question whether the master is the one that most name: those that are cut off never answer. */
 const NAMED_MS = 1_000;
 /** After the first answer: one that hangs together with its machine is silent, and must not hold up a failover. */
@@ -294,7 +296,7 @@ abstract class NewestMasterConnector extends (SentinelConnector as unknown as ne
       this.seen.epoch = Math.max(this.seen.epoch, epoch);
       // By its own address: by that of the question it goes by the name of the next one, as soon as that obeys.
       const flags = fieldOf('flags');
-      const isInDoubt = IS_IN_DOUBT.test(flags);
+      const isInDoubt = IS_IN_DOUBT.test(flags) || numberOf('last-ok-ping-reply') > SILENT_MS;
       const replacing = IS_ELECTING.test(flags) ? { host: fieldOf('ip'), port: numberOf('port') } : undefined;
       const sentinels = numberOf('num-other-sentinels') + 1;
       return { id, host, port: Number(port), epoch, sentinels, replacing, isInDoubt };
