@@ -8,9 +8,9 @@ import { LONGEST_PAUSE_MS } from '../scheduling/retries.js';
 import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
 import { type Gate, type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
 import { GATES, LAST_GATES } from './gates.js';
-import { keysOfClaim } from './kept-claims.js';
 import type { LibraryTurns } from './library-turns.js';
 import type { RedisDistance } from './redis-distance.js';
+import { keysOfClaim } from './replicas-gate.js';
 import type { Verdicts } from './verdicts.js';
 
 export interface DispatchDeps extends GateDeps {

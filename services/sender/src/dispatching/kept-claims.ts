@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { isNamedByMostSentinels, sentinelsOf } from '@gateway/runtime/redis/sentinels/sentinel-connector';
 import { serverOf } from '@gateway/runtime/redis/server-of';
 import type { Store } from '@gateway/store/core/store';
-import type { DeviceDeps } from '../deps.js';
-import type { WorkItem } from '../scheduling/send-progress.js';
 
 export interface KeptClaimsDeps {
   /** Resolves once replicas have what was written in the slot of this key until now. */
@@ -141,17 +138,6 @@ export class KeptClaims {
 
 function restart(doubt: Doubt, nowMs: number): void {
   Object.assign(doubt, { sinceMs: nowMs, isOver: false });
-}
-
-/** Where the claim of a message is, and the list of opt-outs that is read with it: on a Cluster a master that was replaced may still answer. Of a code that is not asked. */
-export function keysOfClaim(
-  { store, ownership: { address } }: Pick<DeviceDeps, 'store' | 'ownership'>,
-  { send }: WorkItem,
-) {
-  const { device } = deviceKeys(store.space, address);
-  return send.record.priority === 'otp'
-    ? [device]
-    : [device, workspaceKeys(store.space, address.workspace).optOutCount];
 }
 
 const shardOf = (key: string) => /\{[^}]+\}/.exec(key)![0];
