@@ -1,6 +1,5 @@
-import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { GatewayError } from '@gateway/runtime/errors';
-import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
+import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { endSessions } from '@gateway/store/webhooks/delivering/owners';
 import { eventually } from '@gateway/testkit/eventually';
@@ -117,10 +116,11 @@ describe('an answer of Redis to who delivers that was not heard', () => {
     expect([...new Set(endpoint.told)].sort((a, b) => a - b)).to.deep.equal([1, 2, 3, 10]);
   });
 
-  it('posts nothing that another connection has claimed than the one that replicas are asked about: it may lead to another master', async () => {
+  it('posts nothing that another connection has claimed than the one that replicas are asked about: it may lead to another master', async function () {
     const { store } = endpoint.space;
-    const key = workspaceKeys(store.space, 'main').webhook(endpoint.id);
-    const master = masterOfKey(store.redis, key);
+    // A client of a Cluster does not connect anew to a node that is ended by hand.
+    if (isCluster(store.redis)) return this.skip();
+    const master = store.redis;
     Object.assign(store, { asksReplicas: true });
     store.confirmWrites = async (_key, since) => {
       if (since?.has(master.stream)) return;
