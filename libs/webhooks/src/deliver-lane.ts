@@ -55,7 +55,7 @@ export async function deliverLane(given: Work, lane: TellLane): Promise<LaneOutc
 async function deliverIn(work: LaneWork): Promise<LaneOutcome> {
   const { claim } = work.taken.lanes[work.lane];
   if (!isOver(claim?.notBeforeMs, work.deps.clock.nowMs())) return 'later';
-  if (claim?.notBeforeMs !== undefined && !(await claimAgain(work))) return 'taken';
+  if (claim?.notBeforeMs !== undefined && !(await claimAgain(work, claim))) return 'taken';
   if (claim && endsOtherwise(work, claim)) return (await dropClaim(work)) ? goOnFrom(work) : 'taken';
   if (claim && !(await putAsideAnew(work, claim))) return 'taken';
   return goOnFrom(work);
@@ -109,9 +109,16 @@ async function passOver(work: LaneWork, to: string): Promise<'more' | 'taken'> {
   return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
 }
 
-/** As it is: its time may have come while another request was under way, and the endpoint be changed since. */
-function claimAgain({ deps, taken, lane }: LaneWork): Promise<boolean> {
-  return claimDelivery(deps.store, taken, { lane, state: taken.lanes[lane], nowMs: deps.clock.nowMs() });
+/** Its time may have come while another request was under way, and the endpoint be changed since. */
+function claimAgain({ deps, taken, lane }: LaneWork, claim: LaneClaim): Promise<boolean> {
+  const state = { ...taken.lanes[lane], claim };
+  return claimDelivery(deps.store, taken, { lane, state, nowMs: deps.clock.nowMs() });
+}
+
+/** Before it is posted: of a request that was refused often its recipients are told apart otherwise. */
+function mayBeTaken(claim: LaneClaim, told: readonly Told[]): LaneClaim {
+  if (claim.mayBeTaken || claim.refusals < manyFor(claim) || !isTogether(told)) return claim;
+  return { ...claim, mayBeTaken: true };
 }
 
 /** What its endpoint asks for now is claimed anew; what it was told already may come again, under the same ids of changes. */
@@ -125,16 +132,18 @@ async function endReplay({ deps, taken }: LaneWork): Promise<'more' | 'taken'> {
   return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
 }
 
-async function deliverClaim(work: LaneWork, claim: LaneClaim): Promise<LaneOutcome> {
+async function deliverClaim(work: LaneWork, claimed: LaneClaim): Promise<LaneOutcome> {
   const { deps, webhook, taken, lane, source } = work;
   const { cursor, asked } = taken.lanes[lane];
-  const read = await deps.feed.read(webhook, source, { after: cursor, to: claim.to, asked });
-  const all = leaveOut(work, { told: read, without: claim.without });
-  const told = partOf(work, claim, all);
+  const read = await deps.feed.read(webhook, source, { after: cursor, to: claimed.to, asked });
+  const all = leaveOut(work, { told: read, without: claimed.without });
+  const told = partOf(work, claimed, all);
   if (told.length === 0) {
-    const write = { lane, ...(await goOn(work, claim)), nowMs: deps.clock.nowMs() };
+    const write = { lane, ...(await goOn(work, claimed)), nowMs: deps.clock.nowMs() };
     return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
   }
+  const claim = mayBeTaken(claimed, told);
+  if (claim !== claimed && !(await claimAgain(work, claim))) return 'taken';
   const answered = await postIn(work, told);
   if (!answered) return 'taken';
   const { nowMs } = answered;
@@ -250,7 +259,10 @@ function afterFailure(work: LaneWork, before: LaneClaim, answered: PostedTold): 
   };
   const { notBeforeMs: _, sinceTurn: _sinceTurn, ...rest } = claim;
   const pause = (failures: number) => pausing(answered, firstPauses(work, failures, manyFor(given)));
-  if (wasRefused(answered)) return { ...rest, ...pause(rest.refusals + 1), refusals: rest.refusals + 1 };
+  if (wasRefused(answered)) {
+    const { mayBeTaken: _mayBeTaken, ...refused } = rest;
+    return { ...refused, ...pause(rest.refusals + 1), refusals: rest.refusals + 1 };
+  }
   if (!wasSilent(answered)) return claim;
   const silences = (rest.silences ?? 0) + 1;
   return { ...rest, ...pause(silences), silences };

@@ -29,7 +29,10 @@ const REACH = [0, 8, 80, 242, PROBE_EVENTS - 1];
 const MANY_BEHIND = 100;
 
 /** It was answered too seldom to say that it is refused. */
-export const isSilent = (claim: LaneClaim): boolean => claim.refusals < manyFor(claim);
+const isSilent = (claim: LaneClaim): boolean => claim.refusals < manyFor(claim);
+
+/** A request that may have been taken is told as it was, or not at all: in parts it would come under other ids. */
+export const mustStayWhole = (claim: LaneClaim): boolean => isSilent(claim) || claim.mayBeTaken === true;
 
 /** The first two are tried again, and no further ones: in an outage each would have an id of its own. */
 const insideOf = (probes: number): number =>
@@ -61,7 +64,7 @@ export async function findProbe(
   const refused = keysOf(work, failed);
   const { probes = 0, tried } = claim;
   // Events that are told alone have the same ids whichever of them are told.
-  const mayDivide = refused.length > 1 && !(isSilent(claim) && isTogether(failed));
+  const mayDivide = refused.length > 1 && !(mustStayWhole(claim) && isTogether(failed));
   // All that is there may have failed already: one is kept for what comes later.
   const isLast = claim.isDoubted && isEarly && (claim.early ?? 0) === EARLY_PROBES - 1;
   const inside = mayDivide && !isLast ? { only: pickFar(refused, insideOf(probes)) } : undefined;

@@ -14,7 +14,7 @@ import {
   wasOtherTaken,
 } from './failing-claims.js';
 import type { Told } from './feed.js';
-import { EARLY_PROBES, findProbe, isSilent } from './find-probe.js';
+import { EARLY_PROBES, findProbe, mustStayWhole } from './find-probe.js';
 import { behindOthers, passingAway } from './held-parts.js';
 import {
   asideKeyOf,
@@ -66,7 +66,7 @@ export const mayPostOffClock = (taken: TakenWebhook): boolean => offClockOf(take
 
 /** As if it had never failed. */
 export function countedAnew(claim: LaneClaim): LaneClaim {
-  const { silences, probes, sinceTurn, early, offClock, tried, ...rest } = claim;
+  const { silences, mayBeTaken, probes, sinceTurn, early, offClock, tried, ...rest } = claim;
   return { ...rest, refusals: 0 };
 }
 
@@ -353,13 +353,15 @@ function behind(work: LaneWork, former: LaneState, { to, probe }: LaneClaim): La
 /** Of those for whom something is put aside already it comes behind that. */
 async function keepWhole(work: LaneWork, claim: LaneClaim, told: Told[]): Promise<ParkedChange[]> {
   const { deps, webhook, taken } = work;
-  if (!isSilent(claim) || !isTogether(told)) return [];
+  if (!mustStayWhole(claim) || !isTogether(told)) return [];
   const posted = partOf(work, claim, told);
   const keyed = posted.map((each) => asideKeyOf(work, each));
   const parked = await findParkedKeys(deps.store, taken, [...new Set(keyed)]);
   const { id } = await deps.feed.pack(webhook, posted);
   const clock = { nextAttemptMs: deps.clock.nowMs() };
-  const wholes = wholeOf(id, keyed).filter(([key]) => !parked.has(key));
+  const wholes = wholeOf({ id, ...(claim.mayBeTaken && { wasRefused: true }) }, keyed).filter(
+    ([key]) => !parked.has(key),
+  );
   const clocks = withLead(wholes.map(([key, whole]) => [key, { ...clock, whole }]));
   return clocks.map(([key, clock]) => ({ what: 'wait', key, clock }));
 }

@@ -15,8 +15,10 @@ describe('an answer of an endpoint that was not heard', () => {
   /** The endpoint refuses something, and is mended in the moment in which it takes something of which no one hears. */
   let isPicky: boolean;
   let isUnheard: boolean;
+  /** Of the process that delivers. */
+  let number: number;
   beforeEach(() => {
-    [isPicky, isUnheard] = [true, false];
+    [isPicky, isUnheard, number] = [true, false, 1];
   });
 
   /** Answers what the deliverer hears. */
@@ -28,9 +30,13 @@ describe('an answer of an endpoint that was not heard', () => {
   }
 
   /** Second by second; the process that took what is unheard dies before it writes that down. */
-  async function runFor(seconds: number, run: Awaited<ReturnType<typeof create>>, dies: boolean) {
+  async function runFor(
+    seconds: number,
+    run: Awaited<ReturnType<typeof create>>,
+    dies: boolean,
+    onUnheard?: () => Promise<void>,
+  ) {
     const { store } = space;
-    let number = 1;
     const step = store.run;
     store.run = async (name, ...rest) => {
       if (dies && isUnheard && number === 1 && name === 'settle-delivery') throw new Error('died');
@@ -39,6 +45,10 @@ describe('an answer of an endpoint that was not heard', () => {
     for (let second = 0; second < seconds; second++) {
       const outcome = await run.as(`process-${number}`).catch(({ message }: Error) => message);
       if (outcome === 'died') await endSessions(store, `process-${number++}`);
+      if (isUnheard) {
+        await onUnheard?.();
+        onUnheard = undefined;
+      }
       stage.aheadMs += 1_000;
     }
     store.run = step;
@@ -70,7 +80,58 @@ describe('an answer of an endpoint that was not heard', () => {
       expectEachUnderOneId();
       expect(new Set(rows().flatMap((each) => each.map(({ id }) => id))).size).to.equal(5);
     });
+
+    it(`comes again under its id, and no other, where it was of a request that had been refused, and others are taken since (${how})`, async () => {
+      const run = await create();
+      const dies = how === 'its process dies';
+      const bad = '4915112349999';
+      let hasBegun = false;
+      let refusals = 0;
+      // What is put aside waits for an hour, so that more is put aside behind the request.
+      stage.refuses = (event) => {
+        const isOfBad = JSON.stringify(event.data).includes(bad);
+        if (isOfBad || !isPicky || !hasBegun) return isOfBad && isPicky;
+        const isAll = (event.data.changes as unknown[] | undefined)?.length === PEOPLE.length;
+        return isAll && refusals++ === 3 ? takeUnheard(how, event) : true;
+      };
+      const posts = () => stage.posted.filter((event) => JSON.stringify(event.data).includes(bad)).length;
+      stage.asksFor = () => (isPicky && posts() > 3 && !hasBegun ? 3_600 : 0);
+      await record(await accept([bad]), 'acked', 0, 1);
+      for (; posts() < 4; stage.aheadMs += 1_000) await run();
+      hasBegun = true;
+      const tag = await accept(PEOPLE);
+      await record(tag, 'acked', 0, PEOPLE.length);
+      await runFor(600, run, dies, async () => {
+        const list = Array.from({ length: 11 }, (_, i) => `49151124${50_000 + i}`);
+        await record(await accept(list), 'acked', 0, list.length);
+        await record(tag, 'delivered', 0, 2);
+      });
+      stage.aheadMs += 3_600_000;
+      await runFor(60, run, false);
+      expectEachUnderOneId();
+      expect(new Set(rows().flatMap((each) => each.map(({ id }) => id))).size).to.equal(1 + PEOPLE.length + 11 + 2);
+    });
   }
+
+  it('keeps no one waiting for what is refused again of that request', async () => {
+    const run = await create();
+    let refusals = 0;
+    // What is broken is mended for all but one.
+    const isOfBad = (event: object) => JSON.stringify(event).includes(PEOPLE[0]!);
+    stage.refuses = (event) => {
+      if (isUnheard) return isOfBad(event);
+      if ((event.data.changes as unknown[] | undefined)?.length === PEOPLE.length && refusals++ === 3) isUnheard = true;
+      return isUnheard ? 0 : true;
+    };
+    await record(await accept(PEOPLE), 'acked', 0, PEOPLE.length);
+    let seconds = 0;
+    for (; !isUnheard; stage.aheadMs += 1_000) await run();
+    await record(await accept(['4915112349999']), 'acked', 0, 1);
+    const told = () => new Set(rows().flatMap((each) => each.map(({ id }) => id)));
+    for (; told().size < PEOPLE.length && seconds < 400; seconds++, stage.aheadMs += 1_000) await run();
+    expect(seconds).to.be.lessThan(330);
+    expect(isOfBad(rows())).to.equal(false);
+  });
 });
 
 describe('an answer of Redis to who delivers that was not heard', () => {

@@ -183,10 +183,11 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
   if (wasTaken(answered.attempt)) return settle(work, answered, { state: grown(work), changes: done });
   // An event that is told alone has no halves, which would come again under other ids.
   const mayDivide = wasRefused(answered) || (wasSilent(answered) && !isTogether(told));
-  if (mayDivide && !parked.some(({ clock }) => clock.whole)) {
+  if (mayDivide && parked.every(({ clock: { whole } }) => !whole || whole.wasRefused)) {
     const [only, another] = parked;
     if (only && !another) return settle(work, answered, refusedAlone(work, answered, { only, state, told }));
-    return settle(work, answered, { state: { most: Math.floor(parked.length / 2), ...counted(work) } });
+    const halves = { most: Math.floor(parked.length / 2), ...counted(work) };
+    return settle(work, answered, { state: halves, changes: apart(parked, answered.nowMs) });
   }
   // It was said of the endpoint.
   if (!wasRefused(answered) && !wasSilent(answered)) return settle(work, answered, { state: taken.parked });
@@ -200,7 +201,7 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
     return settle(work, answered, { state: { ...taken.parked, claim: { ...claim, silences }, notBeforeMs } });
   }
   const wholes = wholeOf(
-    answered.attempt.webhookId,
+    { id: answered.attempt.webhookId },
     chosen.map(({ key }) => key),
   );
   const clocks = wholes.map(([key, whole]) => [key, { failures: silences - 1, whole }] as const);
@@ -267,11 +268,13 @@ async function claimFirst(
   const count = events.findIndex(({ id }) => id === told.parks.id) + 1;
   const nowMs = deps.clock.nowMs();
   const state: ParkedState = { ...taken.parked, claim: { keys: [[key, count]] }, most: 1 };
-  const changes = parked
-    .filter(({ clock }) => clock.whole)
-    .map((each): ParkedChange => ({ what: 'wait', key: each.key, clock: { nextAttemptMs: nowMs } }));
+  const changes = apart(parked, nowMs);
   return (await claimDelivery(deps.store, taken, { lane: 'parked', state, changes, nowMs })) ? 'more' : 'taken';
 }
+
+/** What was one request is one no more. */
+const apart = (parked: readonly Parked[], nowMs: number): ParkedChange[] =>
+  parked.filter(({ clock }) => clock.whole).map(({ key }) => ({ what: 'wait', key, clock: { nextAttemptMs: nowMs } }));
 
 /** In the order in which they are told. */
 function eventsOf(posted: readonly [key: string, count: number][], parked: readonly Parked[]) {
@@ -295,7 +298,10 @@ function refusedAlone(
   answered: Answered,
   { only, state, told }: { only: Parked; state: ParkedState; told: readonly Told[] },
 ): Settled {
-  const { key, clock } = only;
+  const {
+    key,
+    clock: { whole: _whole, ...clock },
+  } = only;
   const changes = waitAgain(work, answered, [[key, clock]], told);
   return clock.failures ? { state, changes, isAgain: true } : { state: { most: 1, ...counted(work) }, changes };
 }

@@ -35,6 +35,8 @@ export interface LaneClaim extends LaneRange {
   refusals: number;
   /** How often there was no answer. */
   silences?: number;
+  /** It was refused, and is posted again itself: as long as no answer is known, it may have been taken. */
+  mayBeTaken?: true;
   /** The revision of the endpoint that it failed at last: what others are answered since then says something of this one. */
   failedAs?: string;
   /** Which test the endpoint had passed then: the failures are counted from there. */

@@ -46,6 +46,8 @@ export interface Whole {
   id: string;
   /** In that request, of one event after the other. */
   places: readonly number[];
+  /** It was refused before it may have been taken: once it is refused again, its recipients are told apart. */
+  wasRefused?: true;
   /** The one of its keys whose line names all of them. It may have gone meanwhile, or have been written by the version before. */
   lead?: string;
   /** Of the lead. */
