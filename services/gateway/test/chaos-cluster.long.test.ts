@@ -1,0 +1,3 @@
+import { describeChaos } from './support/describe-chaos.js';
+
+describeChaos('cluster');
