@@ -1,7 +1,9 @@
+import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { GatewayError } from '@gateway/runtime/errors';
 import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { endSessions } from '@gateway/store/webhooks/delivering/owners';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { useEndpoint } from './support/use-endpoint.js';
@@ -175,6 +177,33 @@ describe('an answer of Redis to who delivers that was not heard', () => {
     store.run = run;
     expect(late).to.equal('fenced');
     expect([...new Set(endpoint.told)].sort((a, b) => a - b)).to.deep.equal([1, 2, 3, 10]);
+  });
+
+  it('drops nothing that was not told either, when that step is carried out twice, and so much is told in between that the first request is not listed any more', async () => {
+    const { store } = endpoint.space;
+    endpoint.keyOf = (number) => (number < 10 ? 'person' : `other${number}`);
+    endpoint.isAlone = true;
+    const refused = new Set([1]);
+    endpoint.answer = () => (endpoint.received.at(-1)!.numbers.some((number) => refused.has(number)) ? 422 : 204);
+    for (const number of [1, 2, 3, 10]) await endpoint.write(number);
+    for (let i = 0; i < 6; i++, endpoint.nowMs += 5_000) await endpoint.deliverAll();
+    expect(endpoint.told).to.deep.equal([10]);
+    refused.clear();
+    const { run } = store;
+    let again: unknown;
+    store.run = async (name, keys, args) => {
+      const reply = await run(name, keys, args);
+      if (name !== 'settle-delivery' || args[0] !== 'parked' || again) return reply;
+      const attempt = { webhookId: 'evt_0', atMs: endpoint.nowMs + 1, tookMs: 0, status: 200, error: null, answer: '' };
+      for (let i = 0; i < WEBHOOK_LIMITS.keptAttempts; i++)
+        await recordAttempt(store, 'main', endpoint.id, { attempt });
+      again = await run(name, keys, args);
+      return again;
+    };
+    for (let i = 0; i < 10; i++, endpoint.nowMs += 500_000) await endpoint.deliverAll();
+    store.run = run;
+    expect(again).to.equal('done');
+    expect(endpoint.told).to.deep.equal([10, 1, 2, 3]);
   });
 
   it('posts nothing that another connection has claimed than the one that replicas are asked about: it may lead to another master', async function () {

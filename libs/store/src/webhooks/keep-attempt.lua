@@ -1,7 +1,9 @@
--- Notes what was posted to an endpoint and what it answered, of which the latest are kept.
+-- Notes what was posted to an endpoint and what it answered, of which the latest are kept. One that is noted later is a later one, also where
+-- it was begun before, or the clock was set back.
 local function keep_attempt()
   redis.call('HSET', attempts_key, attempt, sealed)
-  redis.call('ZADD', times_key, at_ms, attempt)
+  local latest = redis.call('ZREVRANGE', times_key, 0, 0, 'WITHSCORES')[2]
+  redis.call('ZADD', times_key, 'NX', math.max(at_ms, (latest or 0) + 1), attempt)
   local excess = redis.call('ZCARD', times_key) - tonumber(most)
   if excess <= 0 then return end
   local oldest = redis.call('ZRANGE', times_key, 0, excess - 1)

@@ -124,11 +124,11 @@ export async function takeWebhook(
     stored: { prompt, lists, replay: ofReplay, parked: ofParked, wanted },
     ...(replay && { replay }),
     lanes: {
-      prompt: prompt ? JSON.parse(prompt) : first,
-      lists: lists ? JSON.parse(lists) : first,
-      replay: ofReplay ? JSON.parse(ofReplay) : replay ? stateOfReplay(replay) : first,
+      prompt: prompt ? fromText(prompt) : first,
+      lists: lists ? fromText(lists) : first,
+      replay: ofReplay ? fromText(ofReplay) : replay ? stateOfReplay(replay) : first,
     },
-    parked: ofParked ? JSON.parse(ofParked) : {},
+    parked: ofParked ? fromText(ofParked) : {},
   };
 }
 
@@ -146,12 +146,12 @@ export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { la
 };
 
 /** Before the first request. `false`: this process delivers to it no more, or has it as it was before a change. Safe to repeat. */
-export async function claimDelivery(store: Store, taken: TakenWebhook, given: LaneWrite): Promise<boolean> {
+export async function claimDelivery(store: Store, taken: TakenWebhook, write: LaneWrite): Promise<boolean> {
   const { stored, tellsAll } = taken;
-  const write = named(given);
-  const claimed = { ...argumentsOf(store, taken, write), replay: stored.wanted, withAll: tellsAll };
+  const after = toText(write.state);
+  const claimed = { ...argumentsOf(store, taken, { ...write, after }), replay: stored.wanted, withAll: tellsAll };
   const outcome = await claimStep(store, claimed);
-  if (outcome === 'done') note(taken, write);
+  if (outcome === 'done') note(taken, { ...write, after });
   return outcome === 'done';
 }
 
@@ -162,19 +162,19 @@ export async function claimDelivery(store: Store, taken: TakenWebhook, given: La
 export async function settleDelivery(
   store: Store,
   taken: TakenWebhook,
-  given: LaneWrite,
+  write: LaneWrite & { state: object },
   { attempt, outcome }: { attempt: WebhookAttempt; outcome?: BreakerOutcome | undefined },
 ): Promise<boolean> {
   const { workspace, id } = taken;
   const keys = workspaceKeys(store.space, workspace);
   const attempts = keys.webhookAttempts(id);
   const name = makeAttemptId();
-  const write = named(given);
+  const after = toText(write.state);
   const { sinceMs = attempt.atMs } = taken.breaker;
   // What comes of other lanes before this is answered follows that.
   if (outcome) taken.breaker = outcome.breaker;
   const settled = await settleStep(store, {
-    ...argumentsOf(store, taken, write),
+    ...argumentsOf(store, taken, { ...write, after }),
     ...{ attempts, times: keys.webhookAttemptTimes(id), log: keys.eventLog },
     ...{ attempt: name, atMs: attempt.atMs, most: WEBHOOK_LIMITS.keptAttempts },
     sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${attempts}/${name}`),
@@ -183,7 +183,7 @@ export async function settleDelivery(
     ...{ sinceMs, httpStatus: attempt.status ?? 0 },
   });
   if (settled !== 'done') return false;
-  note(taken, write);
+  note(taken, { ...write, after });
   return true;
 }
 
@@ -224,27 +224,31 @@ export async function warnOfWebhook(
   return outcome === 'done';
 }
 
-/** What is claimed of what is put aside. */
-function named(write: LaneWrite): LaneWrite {
-  if (write.lane !== 'parked' || !write.state.claim || 'lost' in write.state.claim) return write;
-  return { ...write, state: { ...write.state, claim: { ...write.state.claim, id: makeAttemptId() } } };
-}
+/** `after`: the state, as it is written. */
+type Written = LaneWrite & { after: string };
 
-function argumentsOf(store: Store, { workspace, id, processId, revision, stored }: TakenWebhook, write: LaneWrite) {
-  const { lane, state, changes = [], nowMs } = write;
+function argumentsOf(store: Store, { workspace, id, processId, revision, stored }: TakenWebhook, written: Written) {
+  const { lane, after, changes = [], nowMs } = written;
   return {
     ...parkedKeys(store, workspace, id),
-    ...{ lane, processId, revision, before: stored[lane], after: toText(state) },
+    ...{ lane, processId, revision, before: stored[lane], after },
     ...{ parksAtMs: nowMs, mostOfOne: WEBHOOK_LIMITS.maxParkedOfOne, mostParked: WEBHOOK_LIMITS.maxParked },
     changes: changes.flatMap((change): ScriptArgument[] => toArguments(change)),
   };
 }
 
-const toText = (state: object | undefined) => (state === undefined ? '' : JSON.stringify(state));
+/** Each has another name, by which a step is known that Redis carries out twice, or late. */
+const toText = (state: object | undefined) =>
+  state === undefined ? '' : JSON.stringify({ ...state, write: makeAttemptId() });
 
-function note(taken: TakenWebhook, { lane, state, changes = [] }: LaneWrite): void {
+function fromText<State extends object>(text: string): State {
+  const { write: _, ...state } = JSON.parse(text);
+  return state;
+}
+
+function note(taken: TakenWebhook, { lane, state, after, changes = [] }: Written): void {
   if (changes.some(({ what }) => what === 'add')) taken.hasParked = true;
-  taken.stored[lane] = toText(state);
+  taken.stored[lane] = after;
   if (lane === 'parked') taken.parked = state;
   else if (state) taken.lanes[lane] = state;
 }

@@ -9,12 +9,11 @@
 --- @include keep-attempt
 --- @include tell-webhook
 --- @constants TOLD_RECOVERED
-local outcome = write_lane()
+local outcome, is_again = write_lane()
 if outcome ~= 'done' then return outcome end
 local former, current = unpack(redis.call('HMGET', webhook_key, 'status', 'revision'))
 local answer = current == revision and 'done' or 'idle'
--- The same step again: all of it was done.
-if redis.call('HEXISTS', attempts_key, attempt) == 1 then return answer end
+if is_again then return answer end
 keep_attempt()
 change_parked(before_changes + 1)
 if breaker == '' or answer == 'idle' then return answer end

@@ -1,5 +1,5 @@
 -- The state of a lane, or '' for its end, written by the one process that delivers, if it is what that process believes.
--- Answers also whether that state was there already: the same step again, as its reply was lost.
+-- Answers also whether that state was there already: the same step again, as its reply was lost. Each state has a name of its own.
 local function write_lane()
   local owner, found = unpack(redis.call('HMGET', webhook_key, 'owner', 'lane:' .. lane))
   if owner ~= process_id then return 'fenced' end

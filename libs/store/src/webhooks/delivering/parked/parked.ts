@@ -64,11 +64,8 @@ export interface Parked {
 
 /** What is posted next of what is put aside. */
 export type ParkedClaim =
-  /**
-   * The first so many events of each key. `id`: another one in each write, as the next of a person are claimed in the same words, and a step that
-   * Redis carries out late is about the ones before.
-   */
-  | { keys: readonly (readonly [key: string, count: number])[]; silences?: number; id?: string }
+  /** The first so many events of each key. */
+  | { keys: readonly (readonly [key: string, count: number])[]; silences?: number }
   /** That so many are lost. */
   | { lost: number; atMs: number };
 
