@@ -47,7 +47,11 @@ export async function postTold(
     if (!wasTaken(answered.attempt)) failures++;
     counts = former && !wasTaken(former.attempt) && !asksForMore(answered, former) ? former : answered;
     const other = counts === former ? answered : former;
-    if (other) await recordAttempt(deps.store, taken.workspace, taken.id, { attempt: other.attempt });
+    if (other)
+      await recordAttempt(deps.store, taken.workspace, taken.id, {
+        attempt: other.attempt,
+        forgotten: taken.forgotten,
+      });
   };
   const mayBegin = async (hasWaited: boolean) => {
     if ((counts || hasWaited) && !isChanged && !(await isAsTaken(deps.store, taken))) isChanged = true;

@@ -1,7 +1,10 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
 import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { forgetRecipient } from '@gateway/store/sends/change-send';
+import { forgetInAttempts, listAttempts } from '@gateway/store/webhooks/webhook-attempts';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { forgetPerson } from '@gateway/store/workspace/people';
 import { expect } from 'chai';
 import { useLoggedEndpoint } from './support/use-logged-endpoint.js';
 
@@ -9,7 +12,7 @@ const PEOPLE = Array.from({ length: 20 }, (_, i) => `49151123${String(40_000 + i
 const FORGOTTEN = PEOPLE[7]!;
 
 describe('a person who is forgotten', () => {
-  const { space, address, stage, create, accept, record, rows } = useLoggedEndpoint();
+  const { space, address, ownership, stage, create, accept, record, rows } = useLoggedEndpoint();
   const wait = async (run: () => Promise<string>, seconds: number) => {
     for (let second = 0; second < seconds; second += 5) {
       stage.aheadMs += 5_000;
@@ -120,4 +123,36 @@ describe('a person who is forgotten', () => {
     expect(stage.events.filter(({ type }) => type === 'events.gap')).to.deep.equal([]);
     expect(stage.gaps).to.deep.equal([]);
   });
+
+  for (const concurrency of [1, 2, 20]) {
+    it(`is not named in what is begun afterwards, nor in answers to what was under way, where ${concurrency} requests may be`, async () => {
+      const { store } = space;
+      const run = await create({ types: ['message.received'], concurrency });
+      const phone = '491700000041';
+      const write = (number: number) =>
+        recordReceived(store, ownership, {
+          message: { platformId: `3AA${number}`, jid: `${phone}@s.whatsapp.net`, phone, text: `secret ${number}` },
+          nowMs: Date.now(),
+        });
+      for (let number = 0; number < 10; number++) await write(number);
+      const before: string[] = [];
+      const after: string[] = [];
+      let isForgotten = false;
+      stage.take = async (event) => {
+        (isForgotten ? after : before).push(JSON.stringify(event));
+        if (before.length < 3 || isForgotten) return;
+        expect(await forgetPerson(store, address, phone)).to.include({ received: 10 });
+        await forgetInAttempts(store, 'main', new Set([phone]));
+        isForgotten = true;
+      };
+      const told = () => new Set(stage.events.map(({ id }) => id));
+      while (told().size < 10) await run();
+      expect(before).to.have.length(3);
+      expect(after.filter((body) => body.includes('secret') || body.includes(phone))).to.deep.equal([]);
+      const idOf = (body: string) => (JSON.parse(body) as GatewayEvent).id;
+      const underWay = idOf(before[2]!);
+      const listed = (await listAttempts(store, 'main', run.id, 200)).filter(({ webhookId }) => webhookId === underWay);
+      expect(listed).to.have.length(after.filter((body) => idOf(body) === underWay).length);
+    });
+  }
 });

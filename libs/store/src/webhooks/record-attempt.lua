@@ -1,9 +1,10 @@
 -- Notes an attempt. An endpoint that has passed its test, as it was then, is active from now on; one that fails waits no longer.
+-- It is not kept if a person was forgotten since, whom the answer may name; `forgotten` is empty where it told of none.
 -- Output: the status of the endpoint, or 'gone'.
 --- @include keep-attempt
-local revision, status = unpack(redis.call('HMGET', webhook_key, 'revision', 'status'))
+local revision, status, now_forgotten = unpack(redis.call('HMGET', webhook_key, 'revision', 'status', 'forgotten'))
 if not status then return 'gone' end
-keep_attempt()
+if forgotten == '' or (now_forgotten or '-') == forgotten then keep_attempt() end
 if verifies_revision == '' or revision ~= verifies_revision then return status end
 redis.call('HSET', webhook_key, 'verifiedAtMs', at_ms)
 -- It answers: what waits for it is posted at once, and that shows whether its failures are over.

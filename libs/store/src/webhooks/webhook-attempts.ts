@@ -8,6 +8,7 @@ import {
 } from '@gateway/contracts/webhooks/webhook';
 import { writeTogether } from '../core/confirming/write-together.js';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
+import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import { ringEventBell } from '../events/event-bells.js';
 import { ALL_LANES } from './delivering/lanes.js';
@@ -17,19 +18,27 @@ const recordStep = defineScript({
   name: 'record-attempt',
   whenFull: 'runs',
   keys: ['webhook', 'attempts', 'times'],
-  args: { attempt: text, atMs: number, sealed: bytes, most: number, verifiesRevision: text, '...lanes': text },
+  args: {
+    ...{ attempt: text, atMs: number, sealed: bytes, most: number },
+    ...{ forgotten: text, verifiesRevision: text, '...lanes': text },
+  },
   reply: (reply) => reply as WebhookStatus | 'gone',
 });
 
 /**
- * Keeps an attempt; 200 of an endpoint are kept. @param verifiesRevision of an endpoint that has passed its test as it was then: it
+ * Keeps an attempt; 200 of an endpoint are kept. @param forgotten as its endpoint was taken: it is not kept if a person was forgotten since.
+ * @param verifiesRevision of an endpoint that has passed its test as it was then: it
  * becomes active if it is `unverified` and unchanged; one that is failing is posted to at once, and what is put aside is due. Answers its status. Safe to repeat.
  */
 export async function recordAttempt(
   store: Store,
   workspace: Workspace,
   id: WebhookId,
-  { attempt, verifiesRevision = '' }: { attempt: WebhookAttempt; verifiesRevision?: string | undefined },
+  {
+    attempt,
+    forgotten = '',
+    verifiesRevision = '',
+  }: { attempt: WebhookAttempt; forgotten?: string; verifiesRevision?: string | undefined },
 ): Promise<WebhookStatus | 'gone'> {
   const keys = workspaceKeys(store.space, workspace);
   const name = makeAttemptId();
@@ -37,7 +46,7 @@ export async function recordAttempt(
   const input = {
     ...{ webhook: keys.webhook(id), attempts, times: keys.webhookAttemptTimes(id), attempt: name, atMs: attempt.atMs },
     sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${attempts}/${name}`),
-    ...{ most: WEBHOOK_LIMITS.keptAttempts, verifiesRevision, lanes: ALL_LANES },
+    ...{ most: WEBHOOK_LIMITS.keptAttempts, forgotten, verifiesRevision, lanes: ALL_LANES },
   };
   if (verifiesRevision === '') return recordStep(store, input);
   const status = await writeTogether(store, keys.webhook(id), async () => {
@@ -77,8 +86,16 @@ function openAttempt(store: Store, place: string, sealed: Buffer): WebhookAttemp
   }
 }
 
+const forgetStep = defineScript({
+  name: 'forget-in-webhook',
+  whenFull: 'runs',
+  keys: ['webhook'],
+  args: { name: text },
+  reply: nothing,
+});
+
 /**
- * Removes the attempts whose answer names a person, as endpoints may answer with what they were told, and those that cannot be opened,
+ * Once nothing else is stored about a person: what endpoints are told from now on is read anew. Removes the attempts whose answer names a person, as endpoints may answer with what they were told, and those that cannot be opened,
  * which may. Answers how many those were; safe to repeat. @param names digits of numbers and of hidden identifiers.
  */
 export async function forgetInAttempts(
@@ -86,14 +103,16 @@ export async function forgetInAttempts(
   workspace: Workspace,
   names: ReadonlySet<string>,
 ): Promise<number> {
-  const { webhooks, webhookAttempts } = workspaceKeys(store.space, workspace);
+  const { webhook, webhooks, webhookAttempts } = workspaceKeys(store.space, workspace);
   let removed = 0;
   for (const id of await store.redis.smembers(webhooks)) {
+    await forgetStep(store, { webhook: webhook(id), name: makeAttemptId() });
     const key = webhookAttempts(id);
     const attempts = Object.entries(await store.redis.hgetallBuffer(key));
     const found = attempts.filter(([name, sealed]) => mayName(store, `${key}/${name}`, { sealed, names }));
     if (found.length > 0) removed += await store.redis.hdel(key, ...found.map(([name]) => name));
   }
+  await ringEventBell(store, workspace);
   return removed;
 }
 

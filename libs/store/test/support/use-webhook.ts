@@ -11,7 +11,7 @@ import {
 import { endLongWaits, readDue, readParked } from '@gateway/store/webhooks/delivering/parked/parked';
 import { readParkingKey } from '@gateway/store/webhooks/delivering/parked/parking-key';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
-import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { forgetInAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
 
@@ -71,6 +71,8 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   expect(await settleDelivery(store, taken, failed, { attempt, outcome: failing })).to.equal(true);
   const breaker = { ...failing.breaker, told: 1 };
   expect(await warnOfWebhook(store, taken, { breaker, last: attempt, nowMs: 3 })).to.equal(true);
+  expect(await forgetInAttempts(store, 'main', new Set(['4915112345678']))).to.equal(0);
+  expect(await settleDelivery(store, taken, failed, { attempt }), 'as it was before').to.equal(false);
   expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
   expect(await deleteWebhook(store, 'main', made.id)).to.equal(true);
 }

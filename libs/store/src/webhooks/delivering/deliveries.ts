@@ -21,7 +21,7 @@ import { type Replay, stateOfReplay } from './replays.js';
 
 const KEYS = ['webhook', 'parked', 'due', 'since', 'replays'] as const;
 const WRITES = {
-  ...{ lane: text, processId: text, revision: text, before: text, after: text },
+  ...{ lane: text, processId: text, revision: text, forgotten: text, before: text, after: text },
   ...{ parksAtMs: number, mostOfOne: number, mostParked: number },
 };
 const CHANGES = { '...changes': mixed };
@@ -76,6 +76,8 @@ export interface TakenWebhook {
   processId: string;
   /** Of the endpoint: after its next change nothing more is begun with this. */
   revision: string;
+  /** The name of when a person was forgotten last: after the next time nothing more is posted that was read before. */
+  forgotten: string;
   /** As of `Webhook`. */
   tellsAll: boolean;
   breaker: Breaker;
@@ -106,7 +108,18 @@ export async function takeWebhook(
     sessionMs,
     lanes: ALL_LANES,
   });
-  const [outcome, createdAtMs, all, revision = '', breaker, parkedKeyCount, lost, wanted = '', ...states] = reply;
+  const [
+    outcome,
+    createdAtMs,
+    all,
+    revision = '',
+    forgotten = '',
+    breaker,
+    parkedKeyCount,
+    lost,
+    wanted = '',
+    ...states
+  ] = reply;
   const [prompt = '', lists = '', ofReplay = '', ofParked = ''] = states;
   if (outcome !== 'yours') return outcome as 'gone' | 'idle' | 'taken';
   const replay = wanted ? (JSON.parse(wanted) as Replay) : undefined;
@@ -117,6 +130,7 @@ export async function takeWebhook(
     id,
     processId,
     revision,
+    forgotten,
     tellsAll: all === '1',
     breaker: breaker ? JSON.parse(breaker) : {},
     hasParked: Number(parkedKeyCount) > 0,
@@ -132,11 +146,14 @@ export async function takeWebhook(
   };
 }
 
-/** Whether an endpoint is still as it was taken: between the requests of one claim, each of which may take long. */
-export async function isAsTaken(store: Store, { workspace, id, processId, revision }: TakenWebhook): Promise<boolean> {
+/** Whether an endpoint is still as it was taken, and no person was forgotten: between the requests of one claim, each of which may take long. */
+export async function isAsTaken(store: Store, taken: TakenWebhook): Promise<boolean> {
+  const { workspace, id, processId, revision, forgotten } = taken;
   const { webhook } = parkedKeys(store, workspace, id);
-  const [status, current, owner] = await store.redis.hmget(webhook, 'status', 'revision', 'owner');
-  return owner === processId && current === revision && (status === 'active' || status === 'failing');
+  const fields = ['status', 'revision', 'forgotten', 'owner'] as const;
+  const [status, current, nowForgotten, owner] = await store.redis.hmget(webhook, ...fields);
+  const isSame = owner === processId && current === revision && (nowForgotten ?? '-') === forgotten;
+  return isSame && (status === 'active' || status === 'failing');
 }
 
 /** A lane as it is from now on, and what is put aside or taken from there with it. One without a state has come to its end. */
@@ -227,11 +244,12 @@ export async function warnOfWebhook(
 /** `after`: the state, as it is written. */
 type Written = LaneWrite & { after: string };
 
-function argumentsOf(store: Store, { workspace, id, processId, revision, stored }: TakenWebhook, written: Written) {
+function argumentsOf(store: Store, taken: TakenWebhook, written: Written) {
+  const { workspace, id, processId, revision, forgotten, stored } = taken;
   const { lane, after, changes = [], nowMs } = written;
   return {
     ...parkedKeys(store, workspace, id),
-    ...{ lane, processId, revision, before: stored[lane], after },
+    ...{ lane, processId, revision, forgotten, before: stored[lane], after },
     ...{ parksAtMs: nowMs, mostOfOne: WEBHOOK_LIMITS.maxParkedOfOne, mostParked: WEBHOOK_LIMITS.maxParked },
     changes: changes.flatMap((change): ScriptArgument[] => toArguments(change)),
   };

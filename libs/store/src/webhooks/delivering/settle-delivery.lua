@@ -11,10 +11,12 @@
 --- @constants TOLD_RECOVERED
 local outcome, is_again = write_lane()
 if outcome ~= 'done' then return outcome end
-local former, current = unpack(redis.call('HMGET', webhook_key, 'status', 'revision'))
-local answer = current == revision and 'done' or 'idle'
+local former, current, now_forgotten = unpack(redis.call('HMGET', webhook_key, 'status', 'revision', 'forgotten'))
+local is_known = (now_forgotten or '-') == forgotten
+local answer = current == revision and is_known and 'done' or 'idle'
 if is_again then return answer end
-keep_attempt()
+-- What it answered may name a person who was forgotten meanwhile.
+if is_known then keep_attempt() end
 change_parked(before_changes + 1)
 if breaker == '' or answer == 'idle' then return answer end
 redis.call('HSET', webhook_key, 'breaker', breaker)

@@ -1,6 +1,6 @@
 -- Lets a process deliver to an endpoint unless it belongs to another one that lives: whose session has not run out.
 -- Output: { 'gone' }, { 'idle' } when nothing is to be sent, { 'taken' } by another, or { 'yours', when it was made in ms, '1' if all
--- that its lanes come to is for it, revision, breaker, '0' if nothing is parked, how many parked events were lost and not told, the first replay, state of each lane of
+-- that its lanes come to is for it, revision, when a person was forgotten last, breaker, '0' if nothing is parked, how many parked events were lost and not told, the first replay, state of each lane of
 -- `lanes` ... }, of these '' for what is not there.
 --- @include mend-parked
 --- @include tells-all
@@ -23,8 +23,9 @@ if waiting then
   redis.call('HSETNX', webhook_key, 'lane:replay', waiting)
   redis.call('HDEL', webhook_key, 'replay:' .. wanted)
 end
-local revision, breaker, lost = unpack(redis.call('HMGET', webhook_key, 'revision', 'breaker', 'parkedLost'))
-local found = { 'yours', created, all, revision, breaker or '', tostring(redis.call('HLEN', parked_key)), lost or '0',
+local revision, forgotten, breaker, lost =
+  unpack(redis.call('HMGET', webhook_key, 'revision', 'forgotten', 'breaker', 'parkedLost'))
+local found = { 'yours', created, all, revision, forgotten or '-', breaker or '', tostring(redis.call('HLEN', parked_key)), lost or '0',
   wanted or '' }
 for i = before_lanes + 1, #ARGV do
   found[#found + 1] = redis.call('HGET', webhook_key, 'lane:' .. ARGV[i]) or ''
