@@ -10,7 +10,7 @@ import { Surroundings } from './surroundings.js';
 export interface PostRequest {
   body: Buffer;
   headers: Readonly<Record<string, string>>;
-  /** For all of it: the name, the connection, and the head of the answer. */
+  /** For all of it: the name, the connection, and the head of the answer. Not for waiting until another request has shown that its server is there. */
   timeoutMs: number;
   signal: AbortSignal;
   /** Without it the connection is its own. */
@@ -41,9 +41,17 @@ const MAX_BODY_MS = 500;
 export async function postUrl(address: string, policy: FetchPolicy, request: PostRequest): Promise<PostAnswer> {
   if (!URL.canParse(address)) throw new EgressError('scheme', '');
   const url = new URL(address);
+  return inTime(url, request, (timed) => post(url, policy, timed, request.signal));
+}
+
+async function inTime<Answer>(
+  url: URL,
+  request: PostRequest,
+  post: (timed: PostRequest) => Promise<Answer>,
+): Promise<Answer> {
   const end = endOf(request.signal, request.timeoutMs);
   try {
-    return await post(url, policy, { ...request, signal: end.signal });
+    return await post({ ...request, signal: end.signal });
   } catch (thrown) {
     throw nameFailure(toError(thrown), url, end.signal);
   } finally {
@@ -51,10 +59,11 @@ export async function postUrl(address: string, policy: FetchPolicy, request: Pos
   }
 }
 
-async function post(url: URL, policy: FetchPolicy, request: PostRequest): Promise<PostAnswer> {
+/** @param stopping without the end of its time. */
+async function post(url: URL, policy: FetchPolicy, request: PostRequest, stopping: AbortSignal): Promise<PostAnswer> {
   assertAllowed(url, policy);
   const { keep, signal, timeoutMs } = request;
-  if (keep) return postKept(url, { policy, ...keep }, request);
+  if (keep) return postKept(url, { policy, ...keep }, request, stopping);
   const opened = openClient(url, { policy, surroundings: new Surroundings(url), signal, timeoutMs });
   try {
     return (await postOn(opened, url, request)).answer;
@@ -65,17 +74,19 @@ async function post(url: URL, policy: FetchPolicy, request: PostRequest): Promis
 
 type Keeping = NonNullable<PostRequest['keep']> & { policy: FetchPolicy };
 
-async function postKept(url: URL, keeping: Keeping, request: PostRequest): Promise<PostAnswer> {
+async function postKept(url: URL, keeping: Keeping, request: PostRequest, stopping: AbortSignal): Promise<PostAnswer> {
   const { connections, policy, keeper } = keeping;
-  const { signal, timeoutMs } = request;
   const kept = connections.take(url, { policy, keeper });
   const answer = kept && (await postAgainOn(kept, url, { keeping, request }));
   if (answer) return answer;
-  const postAnew = () => {
-    const opened = connections.open(url, { policy, keeper, signal, timeoutMs });
-    return postAndKeep(opened, url, { keeping, request });
+  const postAnew = (timed = request) => {
+    const opened = connections.open(url, { policy, keeper, signal: timed.signal, timeoutMs: timed.timeoutMs });
+    return postAndKeep(opened, url, { keeping, request: timed });
   };
-  return kept ? connections.oneFirst(keeper, postAnew) : postAnew();
+  if (!kept) return postAnew();
+  // For its answer the server has as long as for any other.
+  const postAfter = () => inTime(url, { ...request, signal: stopping }, postAnew);
+  return connections.oneFirst(keeper, { post: postAnew, postAfter });
 }
 
 interface Posting {

@@ -215,6 +215,16 @@ for (const scheme of ['http', 'https'] as const) {
       expect(requests.length).to.be.within(there + 8, there + 16);
     });
 
+    it('that all end at once leave each of the others as much time for its answer as any request has', async () => {
+      const two: Keeper = { ...KEEPER, most: 2 };
+      const both = () => Promise.all([post(two, { timeoutMs: 1_500 }), post(two, { timeoutMs: 1_500 })]);
+      await both();
+      const there = requests.length;
+      const takes = (socket: Socket) => void setTimeout(() => socket.write(OK), 900);
+      answer = (socket, { connection }) => (connection < there ? void socket.destroy() : takes(socket));
+      expect((await both()).map(({ status }) => status)).to.deep.equal([200, 200]);
+    });
+
     it('fail a request of which a part of the answer has come, or whose time is over', async () => {
       await post();
       answer = (socket) => socket.write('HTTP/1.1 20', () => socket.destroy());

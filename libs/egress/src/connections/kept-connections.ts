@@ -96,12 +96,15 @@ export class KeptConnections {
    * For what was posted on a connection that had ended: of several requests to a server one is posted again first, and the others once it had an
    * answer. If it had none they fail as it did, and so do those that come within a few seconds: a dead server would get each of them twice.
    */
-  async oneFirst<Answer>({ name, revision }: Keeper, post: () => Promise<Answer>): Promise<Answer> {
+  async oneFirst<Answer>(
+    { name, revision }: Keeper,
+    { post, postAfter }: { post(): Promise<Answer>; postAfter(): Promise<Answer> },
+  ): Promise<Answer> {
     const place = `${name} ${revision}`;
     const first = this.#first.get(place);
     if (first) {
       await first;
-      return post();
+      return postAfter();
     }
     const posting = post();
     this.#first.set(place, posting);
