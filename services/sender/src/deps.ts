@@ -14,7 +14,7 @@ import type { MemoryBudget } from './scheduling/memory-budget.js';
 import type { ResultWriter } from './scheduling/result-writer.js';
 import type { SenderMetrics } from './sender-metrics.js';
 
-export type Claims = Pick<KeptClaims, 'restMs' | 'areKept'>;
+export type Claims = Pick<KeptClaims, 'restMs' | 'since' | 'areKept'>;
 
 /** What all devices of a process share. */
 export interface ProcessDeps {

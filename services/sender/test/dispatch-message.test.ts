@@ -221,15 +221,19 @@ describe('dispatching a message', () => {
       asked = keys;
       return order.push('asked') === 0;
     };
-    const claims = { restMs: () => restMs, areKept };
+    const since = async () => {
+      order.push('since');
+      return new Map();
+    };
+    const claims = { restMs: () => restMs, since, areKept };
     expect(await dispatch(makeDeps({ claims }))).to.equal('not sent');
-    expect(order).to.deep.equal(['claim-recipient', 'asked', 'unused']);
+    expect(order).to.deep.equal(['since', 'claim-recipient', 'asked', 'unused']);
     const { device } = deviceKeys(stage.space.store.space, ADDRESS);
     const { optOutCount } = workspaceKeys(stage.space.store.space, ADDRESS.workspace);
     expect(asked, 'the list of opt-outs may be on another master').to.deep.equal([device, optOutCount]);
     restMs = 500;
     expect(await dispatchMessage(makeDeps({ claims, pace: PACE }))).to.deep.equal({ kind: 'rest', ms: 500 });
-    expect(order, 'nor is the pace asked').to.have.length(3);
+    expect(order, 'nor is the pace asked').to.have.length(4);
     send = await load(await stage.accept([BEN], { kind: 'otp' }));
     restMs = 0;
     expect(await dispatch(makeDeps({ claims }))).to.equal('not sent');

@@ -1,5 +1,9 @@
-import { KeptClaims } from '@gateway/sender/dispatching/kept-claims';
+import { systemClock } from '@gateway/runtime/clock';
+import { isCluster } from '@gateway/runtime/redis/redis-nodes';
+import type { Connections } from '@gateway/runtime/redis/server-of';
+import { KeptClaims, keptClaimsOf } from '@gateway/sender/dispatching/kept-claims';
 import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
 const [KEY, OTHER] = ['gw:{#0}:device', 'gw:{#1}:device'] as const;
@@ -23,6 +27,7 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
         asked[key] = (asked[key] ?? 0) + 1;
         if (refused.has(key)) throw new Error('0 of 1 replicas');
       },
+      connectionsTo: async () => new Map(),
       serverOf: async () => server,
       isNamedByMost: async () => isNamed,
       clock: { monotonicMs: () => nowMs },
@@ -31,6 +36,8 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
     });
   });
   afterEach(() => claims.stop());
+
+  const areKept = async (keys: readonly string[]) => claims.areKept(keys, await claims.since(keys));
 
   /** After a look that has begun by now. */
   async function looked(key: string = KEY) {
@@ -45,13 +52,13 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
   }
   async function lose(key: string = KEY) {
     refused.add(key);
-    expect(await claims.areKept([key])).to.equal(false);
+    expect(await areKept([key])).to.equal(false);
     expect(claims.restMs([key])).to.equal(LOOK_MS);
   }
 
   it('count once replicas have them, each asked for by itself', async () => {
     expect(claims.restMs([KEY])).to.equal(0);
-    expect(await Promise.all([claims.areKept([KEY]), claims.areKept([KEY])])).to.deep.equal([true, true]);
+    expect(await Promise.all([areKept([KEY]), areKept([KEY])])).to.deep.equal([true, true]);
     expect(asked).to.deep.equal({ [KEY]: 2 });
     expect(lines).to.deep.equal([]);
   });
@@ -60,11 +67,11 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
     await lose();
     await lose(OTHER);
     await looked();
-    expect(await claims.areKept([KEY]), 'those under way').to.equal(false);
+    expect(await areKept([KEY]), 'those under way').to.equal(false);
     refused.delete(KEY);
     await eventually(() => claims.restMs([KEY]) === 0);
-    expect(await claims.areKept([KEY])).to.equal(true);
-    expect([claims.restMs([KEY, OTHER]), await claims.areKept([KEY, OTHER])], 'all are needed').to.deep.equal([
+    expect(await areKept([KEY])).to.equal(true);
+    expect([claims.restMs([KEY, OTHER]), await areKept([KEY, OTHER])], 'all are needed').to.deep.equal([
       LOOK_MS,
       false,
     ]);
@@ -87,12 +94,12 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
     expect(claims.restMs([KEY])).to.equal(LOOK_MS);
     isNamed = true;
     await eventually(() => claims.restMs([KEY]) === 0);
-    expect(await claims.areKept([KEY])).to.equal(true);
+    expect(await areKept([KEY])).to.equal(true);
     await pass(10 * MINUTE_MS);
     expect(claims.restMs([KEY])).to.equal(0);
     isNamed = false;
     await eventually(() => claims.restMs([KEY]) === LOOK_MS);
-    expect(await claims.areKept([KEY])).to.equal(false);
+    expect(await areKept([KEY])).to.equal(false);
   });
 
   for (const [what, happen] of [
@@ -121,4 +128,27 @@ describe('claims of recipients, where replicas of Redis are waited for', () => {
       await eventually(() => claims.restMs([KEY]) === 0);
     });
   }
+
+  it('do not count where another connection leads to the master by the time replicas are asked: that may be another one', async function () {
+    const space = await openRedisSpace();
+    try {
+      const { redis } = space.store;
+      // A client of a Cluster does not connect anew to a node that is ended by hand.
+      if (isCluster(redis)) return this.skip();
+      const confirmWrites = async (_key: string, since?: Connections) => {
+        if (since && !since.has(redis.stream)) throw new Error('the first writes went by another connection');
+      };
+      const logger = { info: () => {}, warn: () => {} };
+      const store = Object.assign(Object.create(space.store), { asksReplicas: true, confirmWrites });
+      claims = keptClaimsOf(store, { clock: systemClock, logger })!;
+      expect(await areKept([KEY])).to.equal(true);
+      const since = await claims.since([KEY]);
+      const { stream } = redis;
+      redis.disconnect(true);
+      await eventually(() => redis.status === 'ready' && redis.stream !== stream);
+      expect(await claims.areKept([KEY], since)).to.equal(false);
+    } finally {
+      await space.close();
+    }
+  });
 });

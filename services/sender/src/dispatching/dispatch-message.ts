@@ -167,13 +167,15 @@ async function claimAndAsk(
 ): Promise<{ claim: ClaimOutcome; answers: LastAnswer[]; isKept: boolean }> {
   const { store, ownership, clock, distance, claims } = deps;
   const { send, recipient, part } = item;
+  const keys = keysOfClaim(deps, item);
+  const since = await claims?.since(keys);
   // Of the machine: that of a test may stand still.
   const askedAtMs = performance.now();
   const [claim, answers] = await Promise.all([
     claimRecipient(store, ownership, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
     Promise.all(LAST_GATES.map((gate) => gate(deps, item))),
   ]);
-  const isKept = !claims || claim !== 'claimed' || (await claims.areKept(keysOfClaim(deps, item)));
+  const isKept = !claims || claim !== 'claimed' || (await claims.areKept(keys, since!));
   distance.note(performance.now() - askedAtMs);
   return { claim, answers, isKept };
 }

@@ -3,12 +3,14 @@ import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { isNamedByMostSentinels, sentinelsOf } from '@gateway/runtime/redis/sentinels/sentinel-connector';
-import { serverOf } from '@gateway/runtime/redis/server-of';
+import { type Connections, connectionsTo, serverOf } from '@gateway/runtime/redis/server-of';
 import type { Store } from '@gateway/store/core/store';
 
 export interface KeptClaimsDeps {
-  /** Resolves once replicas have what was written in the slot of this key until now. */
-  confirmWrites: (key: string) => Promise<void>;
+  /** Resolves once replicas have what was written in the slot of this key until now, by one of these connections. */
+  confirmWrites: (key: string, since?: Connections) => Promise<void>;
+  /** Those that lead to the masters of these keys now. */
+  connectionsTo: (keys: readonly string[]) => Promise<Connections>;
   /** To which server the slot of this key is written now; `undefined` while there is none. */
   serverOf: (key: string) => Promise<string | undefined>;
   /** Whether no other master can be in its place in the next moment. */
@@ -60,16 +62,24 @@ export class KeptClaims {
     return keys.some((key) => this.doubts.get(shardOf(key))?.isOver === false) ? this.lookMs : 0;
   }
 
-  /** Whether all that was written, or read, in the slots of these keys is kept. If not, it must have no effect. */
-  async areKept(keys: readonly string[]): Promise<boolean> {
-    return (await Promise.all(keys.map((key) => this.isKept(key)))).every(Boolean);
+  /** For `areKept`, before anything is written or read. */
+  since(keys: readonly string[]): Promise<Connections> {
+    return this.deps.connectionsTo(keys).catch(() => new Map());
   }
 
-  private async isKept(key: string): Promise<boolean> {
+  /**
+   * Whether all that was written, or read, in the slots of these keys is kept. If not, it must have no effect.
+   * @param since another master, met while the answers were waited for, says nothing of these.
+   */
+  async areKept(keys: readonly string[], since: Connections): Promise<boolean> {
+    return (await Promise.all(keys.map((key) => this.isKept(key, since)))).every(Boolean);
+  }
+
+  private async isKept(key: string, since: Connections): Promise<boolean> {
     const doubt = this.doubts.get(shardOf(key));
     if (doubt) return doubt.isOver;
     try {
-      await this.deps.confirmWrites(key);
+      await this.deps.confirmWrites(key, since);
       return true;
     } catch {
       this.begin(key);
@@ -148,6 +158,8 @@ export function keptClaimsOf(store: Store, deps: Pick<KeptClaimsDeps, 'clock' | 
   const { redis, confirmWrites } = store;
   return new KeptClaims({
     ...{ ...deps, confirmWrites },
+    connectionsTo: async (keys) =>
+      connectionsTo([...new Set(keys.map((key) => masterOfKey(redis, key)))], { asksHistory: false }),
     serverOf: async (key) => serverOf(masterOfKey(redis, key)),
     // A node of a Cluster knows by itself, and a single address says nothing of who stands behind it.
     isNamedByMost: async () => sentinelsOf(redis).length === 0 || isNamedByMostSentinels(redis, { isReached: true }),
