@@ -124,7 +124,9 @@ describe('a workspace that is deleted', () => {
     const { limits } = workspaceKeys(store.space, 'shop');
     let confirmed = 0;
     let hasReplicas = false;
-    const confirmWrites = async () => {
+    let isKnown = true;
+    const confirmWrites: typeof store.confirmWrites = async (_key, since) => {
+      isKnown = since !== undefined;
       if (!hasReplicas) throw new GatewayError({ code: 'not_confirmed', message: 'no replica has it' });
       // The master that confirms is one that had not heard of all.
       if (++confirmed === 1) await store.redis.hset(limits, 'devices', 3);
@@ -135,6 +137,7 @@ describe('a workspace that is deleted', () => {
     hasReplicas = true;
     expect((await remove()).proof.found).to.deep.equal(NOTHING);
     expect(confirmed).to.equal(3 * masterNodes(store.redis).length);
+    expect(isKnown, 'those who freed the name are asked').to.equal(true);
   });
 
   it('gets nothing from what was under way when it went, however late that comes, nor does the next one of its name', async () => {

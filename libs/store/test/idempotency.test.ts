@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
-import { toError } from '@gateway/runtime/errors';
+import { GatewayError, toError } from '@gateway/runtime/errors';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { resealAll } from '@gateway/store/core/sealed-values';
 import { createStore } from '@gateway/store/core/store';
@@ -105,6 +105,22 @@ describe('a key of a caller', () => {
     const found = await find(second);
     expect(found).to.deep.include({ kind: 'used', address: first });
     expect(found).to.have.nested.property('first.messageId', messageId);
+  });
+
+  it('does not move on the word of a master that was replaced, and lacks what was accepted under it since', async () => {
+    const { key, claim } = await findFree();
+    await releaseRepeat(space.store, claim);
+    const { run } = space.store;
+    const former: Partial<typeof space.store> = {
+      run: async (name, ...rest) => (name === 'close-repeat' ? 1 : run(name, ...rest)),
+      confirmWrites: async (of) => {
+        if (of === key) throw new GatewayError({ code: 'not_confirmed', message: 'the master was replaced' });
+      },
+    };
+    const found = findRepeat({ ...space.store, ...former }, { ...CALLER, address: second });
+    expect(await found.catch(toError)).to.have.property('code', 'not_confirmed');
+    const { messageId } = (await accept(key))!;
+    expect(await find(second)).to.have.nested.property('first.messageId', messageId);
   });
 
   it('moves to another default device when it stands for nothing, and a request on its way to the old place is too late', async () => {

@@ -4,7 +4,7 @@ import { deletedWorkspacesKey, passingTokensKey, tokenIndexKeys, workspacesKey }
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
 import { scanKeys, scanSlot } from '@gateway/runtime/redis/scan-keys';
-import { confirmEverywhere } from '../core/confirming/confirm-everywhere.js';
+import { confirmEverywhere, connectToAll } from '../core/confirming/confirm-everywhere.js';
 import { ringDoorbell } from '../core/doorbells.js';
 import { entriesOf, removeEntries } from '../core/shared-entries.js';
 import { type Store, writeAlways } from '../core/store.js';
@@ -94,12 +94,13 @@ export async function deleteWorkspace(
   await removeJobEvents(store);
   // While the name is taken: else what the next workspace of it has would be found.
   const proof = await findWorkspace(store, workspace);
+  const since = await connectToAll(store);
   if (proof.found.keys.length + proof.found.entries.length === 0) {
     await requireSame();
     await redis.hdel(workspacesKey(space), workspace);
     await redis.srem(deletedWorkspacesKey(space), workspace);
   }
-  await confirmEverywhere(store);
+  await confirmEverywhere(store, since);
   return { devices: devices.length, notLoggedOut, deleted, proof };
 }
 

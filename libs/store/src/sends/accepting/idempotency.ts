@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { readSurely, writeTogether } from '../../core/confirming/write-together.js';
+import { connectionFor, writeTogether } from '../../core/confirming/write-together.js';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { isOne, nothing, word } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
@@ -136,10 +136,13 @@ export async function findRepeat(
     const keys = deviceKeys(store.space, found);
     const key = keys.idempotency(owner, digest, Number(move));
     const claimKey = keys.idempotencyClaim(owner, digest, Number(move));
-    // The first request may have ended before replicas had it.
-    const read = () => readRepeat(store, key);
-    const state = await readSurely(store, key, { read, isAnything: (found) => typeof found === 'object' });
-    if (typeof state === 'object') return { kind: 'used', address: found, key, claimKey, first: state };
+    const since = await connectionFor(store, key);
+    const state = await readRepeat(store, key);
+    if (typeof state === 'object') {
+      // The first request may have ended before replicas had it.
+      await store.confirmWrites(key, since);
+      return { kind: 'used', address: found, key, claimKey, first: state };
+    }
     if (state === 'free' && at === device) {
       const claim = await claimRepeat(store, claimKey, keys.device);
       return claim ? { kind: 'free', address: found, key, claim } : { kind: 'claimed' };
@@ -147,7 +150,10 @@ export async function findRepeat(
     if (state === 'free' && (await isClaimed(store, claimKey))) return { kind: 'claimed' };
     // Another request may have used the key in this moment: then it stays, and is read once more.
     const isClosed = await closeStep(store, { idempotency: key, device: keys.device, ttlMs: PLACE_TTL_MS });
-    if (isClosed) current = await place(`${Number(move) + 1}:${device}`, current);
+    if (!isClosed) continue;
+    // A master that was replaced lacks what was accepted under the key since: by the move a repeat would be a first request.
+    await store.confirmWrites(key, since);
+    current = await place(`${Number(move) + 1}:${device}`, current);
   }
 }
 
