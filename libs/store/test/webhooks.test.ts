@@ -229,6 +229,18 @@ describe('the webhooks of a workspace', () => {
     expect(kept.join(), 'sealed').not.to.include('evt_');
   });
 
+  it('tell those first that came since the clock was set back', async () => {
+    const id = (await create()) as WebhookId;
+    const note = (atMs: number) =>
+      recordAttempt(space.store, 'main', id, {
+        attempt: { webhookId: `evt_${atMs}`, atMs, tookMs: 5, status: 200, error: null, answer: '' },
+      });
+    for (let i = 0; i < WEBHOOK_LIMITS.keptAttempts; i++) await note(1_000_000 + i);
+    for (const atMs of [500_000, 500_001]) await note(atMs);
+    const listed = await listAttempts(space.store, 'main', id, WEBHOOK_LIMITS.keptAttempts);
+    expect(listed.slice(0, 3).map(({ atMs }) => atMs)).to.deep.equal([500_001, 500_000, 1_000_199]);
+  });
+
   it('ring when one has passed its test, and not for any other attempt', async () => {
     const id = (await create()) as WebhookId;
     const heard: string[] = [];

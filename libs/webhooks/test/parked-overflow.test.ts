@@ -149,7 +149,7 @@ describe('what is put aside for an endpoint while there is no room left', () => 
     await endpoint.space.store.redis.hset(webhook, { 'lane:parked': JSON.stringify(before), parkedLost: 1 });
     await endpoint.deliver();
     expect(posted()).to.deep.equal([{ lost: 1, atMs: endpoint.nowMs }]);
-    const after = await endpoint.space.store.redis.hget(webhook, 'lane:parked');
-    expect(JSON.parse(after!)).to.deep.equal({ most: 8 });
+    const { write: _, ...after } = JSON.parse((await endpoint.space.store.redis.hget(webhook, 'lane:parked'))!);
+    expect(after).to.deep.equal({ most: 8 });
   });
 });

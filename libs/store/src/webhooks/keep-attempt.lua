@@ -1,9 +1,12 @@
--- Notes what was posted to an endpoint and what it answered, of which the latest are kept. One that is noted later is a later one, also where
--- it was begun before, or the clock was set back.
+-- Notes what was posted to an endpoint and what it answered, of which the latest are kept. What began long before the latest did so by a
+-- clock that was set back since: it is the latest all the same.
+local LONGEST_REQUEST_MS = 60 * 1000
+
 local function keep_attempt()
   redis.call('HSET', attempts_key, attempt, sealed)
-  local latest = redis.call('ZREVRANGE', times_key, 0, 0, 'WITHSCORES')[2]
-  redis.call('ZADD', times_key, 'NX', math.max(at_ms, (latest or 0) + 1), attempt)
+  local latest = tonumber(redis.call('ZREVRANGE', times_key, 0, 0, 'WITHSCORES')[2] or 0)
+  local is_set_back = tonumber(at_ms) < latest - LONGEST_REQUEST_MS
+  redis.call('ZADD', times_key, 'NX', is_set_back and latest + 1 or at_ms, attempt)
   local excess = redis.call('ZCARD', times_key) - tonumber(most)
   if excess <= 0 then return end
   local oldest = redis.call('ZRANGE', times_key, 0, excess - 1)
