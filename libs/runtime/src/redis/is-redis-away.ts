@@ -1,4 +1,4 @@
-import { toError } from '../errors.js';
+import { GatewayError, toError } from '../errors.js';
 
 /** ioredis has no codes for these, only sentences. */
 const CONNECTION_ERRORS = new Set([
@@ -34,6 +34,11 @@ export function isRedisAway(error: Error): boolean {
     LOST_IN_CLUSTER.test(error.message) ||
     (code !== undefined && CODES.has(code))
   );
+}
+
+/** Replicas do not say that they have what was written, or read: it may be lost with its master. */
+export function isNotConfirmed(thrown: unknown): thrown is GatewayError {
+  return thrown instanceof GatewayError && thrown.code === 'not_confirmed';
 }
 
 /** It takes nothing new until it has room again, which is no matter of seconds. */

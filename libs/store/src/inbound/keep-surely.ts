@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Clock, sleep } from '@gateway/runtime/clock';
-import { GatewayError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { isNotConfirmed } from '@gateway/runtime/redis/is-redis-away';
 import { writeTogether } from '../core/confirming/write-together.js';
 import { isNotBegun, LONGEST_REFUSAL_MS } from '../core/scripts/define-script.js';
 import type { Store } from '../core/store.js';
@@ -44,7 +44,7 @@ export async function keepSurely<Result>(
     try {
       return await writeTogether(store, received, write);
     } catch (thrown) {
-      const isUnconfirmed = thrown instanceof GatewayError && thrown.code === 'not_confirmed';
+      const isUnconfirmed = isNotConfirmed(thrown);
       refusedSinceMs = isUnconfirmed ? undefined : (refusedSinceMs ?? beganMs);
       const isPassing = isNotBegun(thrown) && clock.monotonicMs() - (refusedSinceMs ?? beganMs) < LONGEST_REFUSAL_MS;
       if (!isUnconfirmed && !isPassing) throw thrown;

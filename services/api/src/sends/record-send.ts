@@ -1,7 +1,7 @@
 import { DEFAULT_WORKSPACE, type MessageId } from '@gateway/contracts/ids';
 import { priorityOf } from '@gateway/contracts/jobs';
-import { ApiError, GatewayError, toError } from '@gateway/runtime/errors';
-import { isRedisFull } from '@gateway/runtime/redis/is-redis-away';
+import { ApiError, toError } from '@gateway/runtime/errors';
+import { isNotConfirmed, isRedisFull } from '@gateway/runtime/redis/is-redis-away';
 import { beginPart } from '@gateway/runtime/tracing/spans';
 import { dropBlob, keepBlob } from '@gateway/store/blobs/blobs';
 import {
@@ -96,7 +96,7 @@ async function takeIn(call: SendingCall, deps: ApiDeps, acceptance: Acceptance):
 /** Not where replicas do not have it, either: there is no send yet. */
 function isKept(...kept: Parameters<typeof keepBlob>): Promise<boolean> {
   return keepBlob(...kept).catch((thrown: unknown) => {
-    if (thrown instanceof GatewayError && thrown.code === 'not_confirmed') return false;
+    if (isNotConfirmed(thrown)) return false;
     throw thrown;
   });
 }

@@ -3,8 +3,9 @@ import type { EventClass } from '@gateway/contracts/events/entry';
 import type { Workspace } from '@gateway/contracts/ids';
 import { outboxChannel } from '@gateway/contracts/redis-keys';
 import { inTime, sleep, systemClock } from '@gateway/runtime/clock';
-import { GatewayError, toError } from '@gateway/runtime/errors';
+import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { isNotConfirmed } from '@gateway/runtime/redis/is-redis-away';
 import type { Store } from '@gateway/store/core/store';
 import type { Outbox } from '@gateway/store/events/append-events';
 import { knownEventWorkspaces, mendEvents, mendHeardEvents } from '@gateway/store/events/open-events';
@@ -231,7 +232,7 @@ export class Relay {
       return 'relayed';
     } catch (thrown) {
       this.#fail(thrown);
-      return thrown instanceof GatewayError && thrown.code === 'not_confirmed' ? 'not_confirmed' : 'failed';
+      return isNotConfirmed(thrown) ? 'not_confirmed' : 'failed';
     }
   }
 

@@ -29,6 +29,19 @@ export async function readSurely<Result>(
   return result;
 }
 
+/**
+ * The same of what is looked for until it is there: looking costs no more than reading, and what it finds is read once more, and asked
+ * about.
+ */
+export async function findSurely<Result>(
+  store: Store,
+  key: string,
+  options: { read: () => Promise<Result>; isAnything: (result: Result) => boolean },
+): Promise<Result> {
+  const result = await options.read();
+  return store.asksReplicas && options.isAnything(result) ? readSurely(store, key, options) : result;
+}
+
 /** None where no master is known, for which a write may wait. */
 export async function connectionFor({ redis, asksReplicas }: Store, key: string): Promise<Connections> {
   let master: Redis;

@@ -1,5 +1,5 @@
-import { ApiError, GatewayError, toError } from '@gateway/runtime/errors';
-import { isRedisAway, isRedisFull } from '@gateway/runtime/redis/is-redis-away';
+import { ApiError, toError } from '@gateway/runtime/errors';
+import { isNotConfirmed, isRedisAway, isRedisFull } from '@gateway/runtime/redis/is-redis-away';
 import { UnknownVersionError } from '@gateway/store/core/scripts/unknown-version-error';
 import { UnknownKeyError } from '@gateway/store/core/vault';
 import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
@@ -43,7 +43,7 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
 function toApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error.status === 503 ? withRetryAfter(error) : error;
   if (isRedisFull(error)) return noRoom(error);
-  if (error instanceof GatewayError && error.code === 'not_confirmed') {
+  if (isNotConfirmed(error)) {
     return withRetryAfter(new ApiError('not_confirmed', { cause: error }));
   }
   if (error instanceof WorkspaceGoneError) return invalidToken(error);

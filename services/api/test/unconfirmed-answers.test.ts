@@ -1,0 +1,126 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { GatewayError } from '@gateway/runtime/errors';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { readDeviceState, requestLink } from '@gateway/store/devices/device-state';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { DEFAULT } from './support/device-owner.js';
+import { startTestApi, type TestApi, type TestApiOptions } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
+
+const NOT_CONFIRMED = { success: false, error: 'Not confirmed, and may still happen' };
+const SOON = { everyMs: 5, timeoutMs: 5_000 };
+
+describe('what is told where replicas are waited for', () => {
+  const { space, api, owner } = useTestApi({ linked: true });
+  const others: TestApi[] = [];
+  /** Whether replicas have what they are asked about. */
+  let isConfirmed: () => boolean;
+  /** The keys about which they were asked. */
+  let asked: string[];
+  beforeEach(() => {
+    isConfirmed = () => true;
+    asked = [];
+    askReplicas(api);
+  });
+  afterEach(async () => {
+    for (const other of others.splice(0)) await other.close();
+  });
+
+  function askReplicas({ store }: TestApi): void {
+    const confirmWrites = async (key: string) => {
+      asked.push(key);
+      if (!isConfirmed()) throw new GatewayError({ code: 'not_confirmed', message: 'no replica has it' });
+    };
+    Object.assign(store, { asksReplicas: true, confirmWrites });
+  }
+
+  async function apiThatWaits(waits: NonNullable<TestApiOptions['waits']>): Promise<TestApi> {
+    const other = await startTestApi(space, { waits });
+    others.push(other);
+    askReplicas(other);
+    return other;
+  }
+
+  describe('by POST /disconnect', () => {
+    const disconnect = (target: TestApi = api) => target.call('POST', '/disconnect');
+    const state = () => readDeviceState(space.store, DEFAULT);
+    const isAsked = () => eventually(async () => (await state()).desired?.want === 'unlinked', SOON);
+
+    it('is not that the account is disconnected before replicas have the request, nor by one that joins it', async () => {
+      await space.store.redis.set(deviceKeys(space.store.space, DEFAULT).creds, 'keys of an account');
+      isConfirmed = () => false;
+      for (const request of ['the first', 'one that joins it']) {
+        const { status, body, headers } = await disconnect();
+        expect(status, request).to.equal(503);
+        expect(body, request).to.deep.equal(NOT_CONFIRMED);
+        expect(headers.get('retry-after'), request).to.equal('2');
+      }
+      expect((await state()).desired?.want, 'it may still happen').to.equal('unlinked');
+      isConfirmed = () => true;
+      const repeat = disconnect();
+      await owner.observe({ status: 'disconnected', reason: 'disconnected', logout: 'confirmed' });
+      expect((await repeat).body.message).to.equal('Disconnected and logged out.');
+    });
+
+    it('is not that nothing was linked before replicas have that', async () => {
+      const gone = disconnect();
+      await isAsked();
+      await owner.observe({ status: 'disconnected', reason: 'disconnected', logout: 'unconfirmed' });
+      await gone;
+      isConfirmed = () => false;
+      expect((await disconnect()).body).to.deep.equal(NOT_CONFIRMED);
+      isConfirmed = () => true;
+      expect((await disconnect()).body.message).to.equal('No account was linked to this device.');
+    });
+
+    for (const logout of ['confirmed', 'unconfirmed'] as const) {
+      it(`is how the logout ended (${logout}) once replicas have that`, async () => {
+        let isTold = false;
+        const answer = disconnect().finally(() => {
+          isTold = true;
+        });
+        await isAsked();
+        await eventually(() => asked.length > 0, SOON);
+        isConfirmed = () => false;
+        const before = asked.length;
+        await owner.observe({ status: 'disconnected', reason: 'disconnected', logout });
+        await eventually(() => asked.length > before + 1, SOON);
+        expect(isTold).to.equal(false);
+        isConfirmed = () => true;
+        expect((await answer).body.message).to.match(logout === 'confirmed' ? /logged out\.$/ : /could not be told/);
+      });
+    }
+
+    it('is that the logout goes on, where replicas have the request and no end of it', async () => {
+      const hasty = await apiThatWaits({ logoutMs: 300 });
+      const answer = disconnect(hasty);
+      await isAsked();
+      await eventually(() => asked.length > 0, SOON);
+      isConfirmed = () => false;
+      await owner.observe({ status: 'disconnected', reason: 'disconnected', logout: 'confirmed' });
+      const { status, body } = await answer;
+      expect(status).to.equal(200);
+      expect(body.message).to.include('has not confirmed yet');
+    });
+
+    it('is no success where the next master does not know the request', async () => {
+      const { desired } = deviceKeys(space.store.space, DEFAULT);
+      const linked = await space.store.redis.hgetall(desired);
+      const answer = disconnect();
+      await isAsked();
+      await eventually(() => asked.length > 0, SOON);
+      await space.store.redis.multi().del(desired).hset(desired, linked).exec();
+      await ringDoorbell(space.store, { topic: 'desired', ...DEFAULT });
+      expect((await answer).body).to.deep.equal({ success: false, error: 'Service unavailable' });
+    });
+
+    it('is that the logout goes on when a new link is asked for: that begins with it', async () => {
+      const answer = disconnect();
+      await isAsked();
+      await requestLink(space.store, DEFAULT, { attemptId: 'att_new', method: 'qrCode', forceNew: false });
+      await ringDoorbell(space.store, { topic: 'desired', ...DEFAULT });
+      expect((await answer).body.message).to.include('has not confirmed yet');
+    });
+  });
+});
