@@ -1,7 +1,10 @@
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { GatewayError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState, requestLink } from '@gateway/store/devices/device-state';
+import { type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { DEFAULT } from './support/device-owner.js';
@@ -9,6 +12,7 @@ import { startTestApi, type TestApi, type TestApiOptions } from './support/test-
 import { useTestApi } from './support/use-test-api.js';
 
 const NOT_CONFIRMED = { success: false, error: 'Not confirmed, and may still happen' };
+const OTP = { phone: '447700900001', code: '00731952' };
 const SOON = { everyMs: 5, timeoutMs: 5_000 };
 
 describe('what is told where replicas are waited for', () => {
@@ -121,6 +125,92 @@ describe('what is told where replicas are waited for', () => {
       await requestLink(space.store, DEFAULT, { attemptId: 'att_new', method: 'qrCode', forceNew: false });
       await ringDoorbell(space.store, { topic: 'desired', ...DEFAULT });
       expect((await answer).body.message).to.include('has not confirmed yet');
+    });
+  });
+
+  describe('by POST /otp', () => {
+    const otp = (target: TestApi = api) =>
+      target.call('POST', '/otp', { json: OTP, token: api.token, headers: { 'idempotency-key': 'login-7' } });
+    const recordOf = (messageId: string) => sendKeys(space.store.space, DEFAULT, parseMessageId(messageId)!.tag).record;
+    const questions = (messageId: string) => asked.filter((key) => key === recordOf(messageId)).length;
+
+    /** Accepted, with replicas that have it. */
+    async function firstSend(): Promise<string> {
+      const messageId = await eventually(async () => (await listOpenSends(space.store, DEFAULT))[0], SOON);
+      await eventually(() => questions(messageId) > 0, SOON);
+      return messageId;
+    }
+
+    async function settle(messageId: string, event: RecipientEvent['event'], errorCode = 0): Promise<void> {
+      const { tag } = parseMessageId(messageId)!;
+      const events = [{ recipient: 0, part: 0, event, errorCode }];
+      await recordResults(space.store, owner.ownership, { tag, nowMs: Date.now(), events });
+      await ringDoorbell(space.store, { topic: 'results', ...DEFAULT });
+    }
+
+    /** The code is not sent, and replicas do not know. */
+    async function failUnheard(): Promise<string> {
+      const messageId = await firstSend();
+      isConfirmed = () => false;
+      await settle(messageId, 'failed', 403);
+      return messageId;
+    }
+
+    it('is that it was not sent once replicas have that', async () => {
+      let isTold = false;
+      const answer = otp().finally(() => {
+        isTold = true;
+      });
+      const messageId = await failUnheard();
+      await eventually(() => questions(messageId) > 2, SOON);
+      expect(isTold).to.equal(false);
+      isConfirmed = () => true;
+      const { status, body } = await answer;
+      expect(status).to.equal(422);
+      expect(body.details).to.deep.equal([{ path: ['phone'], message: 'network_403' }]);
+    });
+
+    it('is no failure that replicas do not have, and a repeat waits for the same code', async () => {
+      const hasty = await apiThatWaits({ otpMs: 300 });
+      const answer = otp(hasty);
+      await failUnheard();
+      const { status, body } = await answer;
+      expect(status).to.equal(503);
+      expect(body).to.deep.equal(NOT_CONFIRMED);
+      isConfirmed = () => true;
+      expect((await otp(hasty)).status, 'the key still stands for it').to.equal(422);
+      expect(await listOpenSends(space.store, DEFAULT)).to.deep.equal([]);
+    });
+
+    it('is that it goes out where the next master does not know that it was not sent', async () => {
+      const answer = otp();
+      const record = recordOf(await firstSend());
+      const queued = await space.store.redis.dumpBuffer(record);
+      const messageId = await failUnheard();
+      await eventually(() => questions(messageId) > 1, SOON);
+      await space.store.redis.restore(record, 0, queued, 'REPLACE');
+      isConfirmed = () => true;
+      await settle(messageId, 'acked');
+      expect((await answer).status).to.equal(200);
+    });
+
+    it('is no failure whose repeat would not be a new try', async () => {
+      const answer = otp();
+      const messageId = await firstSend();
+      // Of the failure, and not of the key that is free again.
+      const before = asked.length;
+      isConfirmed = () => asked.length === before + 1;
+      await settle(messageId, 'failed', 403);
+      expect((await answer).body).to.deep.equal(NOT_CONFIRMED);
+    });
+
+    it('is that it was sent without another question: the phone has it, whichever master knows', async () => {
+      const answer = otp();
+      const messageId = await firstSend();
+      isConfirmed = () => false;
+      await settle(messageId, 'acked');
+      expect((await answer).status).to.equal(200);
+      expect(questions(messageId)).to.equal(1);
     });
   });
 });

@@ -1,7 +1,9 @@
 import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/contracts/ids';
+import { sendKeys } from '@gateway/contracts/redis-keys';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { ApiError } from '@gateway/runtime/errors';
-import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
+import { isNotConfirmed, unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
+import { findSurely, writeTogether } from '@gateway/store/core/confirming/write-together';
 import type { Store } from '@gateway/store/core/store';
 import { waitFor } from '@gateway/store/core/wait-for';
 import { forgetRepeat, keepAnswer } from '@gateway/store/sends/accepting/idempotency';
@@ -19,6 +21,8 @@ export interface Otp {
   idempotencyKey?: string;
 }
 
+type Outcome = { sentAtMs: number } | { failure: string };
+
 /** The part of the answer that is not in the request; kept for replays. */
 export interface OtpAnswer {
   messageId: MessageId;
@@ -29,8 +33,9 @@ export interface OtpAnswer {
 
 /**
  * Waits for the network's verdict on an OTP, and settles the answer of retries: its success, or a new attempt.
- * Throws 422 when it was not sent. A process that stops answers as if the time were over, for the OTP is promised, and
- * so it does when Redis is away and stays away. When the caller is gone there is no answer, and a repeat waits for its own.
+ * Throws 422 when it was not sent, once replicas have that: the next master would send it else. Until they have it waits on, and throws
+ * `not_confirmed` at last: a repeat waits for the same OTP. A process that stops answers as if the time were over, for the OTP is
+ * promised, and so it does when Redis is away and stays away. When the caller is gone there is no answer, and a repeat waits for its own.
  */
 export async function waitForOtp(
   { signal }: Pick<Call<unknown, unknown>, 'signal'>,
@@ -38,7 +43,17 @@ export async function waitForOtp(
   { messageId, platformMessageId, address, idempotencyKey: key }: Otp,
 ): Promise<OtpAnswer> {
   const { store, stopping } = deps;
-  const look = () => readOutcome(store, address, messageId).catch(unlessRedisIsAway);
+  let doubt: Error | undefined;
+  const look = async () => {
+    try {
+      const outcome = await findOutcome(store, address, messageId);
+      doubt = undefined;
+      return outcome;
+    } catch (thrown) {
+      if (isNotConfirmed(thrown)) doubt = thrown;
+      return unlessRedisIsAway(thrown);
+    }
+  };
   const outcome = await waitFor(deps, address, {
     topics: ['results'],
     look,
@@ -49,21 +64,26 @@ export async function waitForOtp(
     throw thrown;
   });
   if (outcome && 'failure' in outcome) {
-    if (key) await forgetRepeat(store, key, messageId);
+    if (key) await writeTogether(store, key, () => forgetRepeat(store, key, messageId));
     throw toApiError(outcome.failure);
   }
+  if (!outcome && doubt) throw doubt;
   const answer = { messageId, platformMessageId, ...(outcome && { sentAt: new Date(outcome.sentAtMs).toISOString() }) };
   // A repeat that finds no answer waits for its own.
   if (key) await keepAnswer(store, { key, messageId, answer }).catch(unlessRedisIsAway);
   return answer;
 }
 
-/** `undefined` while it is queued. */
-async function readOutcome(
-  store: Store,
-  address: DeviceAddress,
-  messageId: MessageId,
-): Promise<{ sentAtMs: number } | { failure: string } | undefined> {
+/** Once replicas have it, if it was not sent: what was, the phone has. `undefined` while it is queued. */
+function findOutcome(store: Store, address: DeviceAddress, messageId: MessageId): Promise<Outcome | undefined> {
+  const { tag } = parseMessageId(messageId)!;
+  return findSurely(store, sendKeys(store.space, address, tag).record, {
+    read: () => readOutcome(store, address, messageId),
+    isAnything: (outcome) => outcome !== undefined && 'failure' in outcome,
+  });
+}
+
+async function readOutcome(store: Store, address: DeviceAddress, messageId: MessageId): Promise<Outcome | undefined> {
   const { tag } = parseMessageId(messageId)!;
   const [send, [recipient]] = await Promise.all([
     readSend(store, address, messageId),

@@ -68,7 +68,8 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
       `${LIMITS.otpExpirySeconds / 60} minutes expires. With \`OTP was not sent\`, \`details\` gives the reason: ` +
       'a code of the network such as `network_403`, `expired`, `new_contacts_held` (it expired while the network did not let ' +
       'the account start new conversations), `awaiting_history` (it expired while the account had no salt to make tokens for ' +
-      'strangers) or `cancelled`.',
+      'strangers) or `cancelled`. With `Not confirmed, and may still happen` it may have been sent, or still be: a repeat with the same ' +
+      '`Idempotency-Key` waits for it.',
     example: { phone: '447700900123', code: '482913', language: 'Arabic' },
     answer: {
       status: 200,
