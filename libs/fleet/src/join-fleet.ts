@@ -1,10 +1,10 @@
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
+import { watchMaster } from '@gateway/store/core/confirming/watch-master';
 import { onConnection, type Store } from '@gateway/store/core/store';
 import { addOwnershipMetrics } from './ownership-metrics.js';
 import { SessionKeeper } from './session-keeper.js';
 import { takeName } from './take-name.js';
-import { watchMaster } from './watch-master.js';
 
 /** Those on a node that is away end by themselves. */
 const SESSIONS_END_MS = 3_000;

@@ -3,6 +3,7 @@ import { shardOf } from '@gateway/contracts/shards';
 import type { Clock } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { MasterInDoubtError, type Standing } from '@gateway/store/core/confirming/standing';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import {
@@ -16,7 +17,6 @@ import {
   type Session,
 } from '@gateway/store/fleet/ownership';
 import type { OwnershipMetrics } from './ownership-metrics.js';
-import { MasterInDoubtError, type Standing } from './standing.js';
 
 /** A device in our hands. It is lost once, and never regained: a later ownership has another epoch. */
 export interface HeldDevice extends Ownership {

@@ -1,8 +1,8 @@
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
-import { MasterInDoubtError, Standing } from '@gateway/fleet/standing';
 import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { FencedError, toError } from '@gateway/runtime/errors';
+import { MasterInDoubtError, Standing } from '@gateway/store/core/confirming/standing';
 import type { Store } from '@gateway/store/core/store';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
@@ -45,7 +45,7 @@ describe('the devices of a process whose master may have been replaced', () => {
         if (!stands) throw new Error('no one confirms it');
         return true;
       },
-      ...{ clock, freshMs: TTL_MS / 4 },
+      ...{ clock, freshMs: TTL_MS / 4, meanwhile: 'none is held' },
       logger: { warn: (line) => void told.push(`warn ${line}`), info: (line) => void told.push(`info ${line}`) },
     });
     const store = { ...space.store, run };

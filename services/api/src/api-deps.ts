@@ -5,6 +5,7 @@ import type { MediaSource } from '@gateway/media/media-source';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Standing } from '@gateway/store/core/confirming/standing';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import type { EventBells } from '@gateway/store/events/event-bells';
@@ -21,6 +22,8 @@ import type { RedisHeadroom } from './sends/redis-headroom.js';
 /** What the API stands on. Its Redis client fails fast: there is always a caller waiting. */
 export interface ApiDeps {
   store: Store;
+  /** Of its master; see `watchMasterOfRequests`. */
+  standing?: Pick<Standing, 'stands' | 'assert'> | undefined;
   headroom: RedisHeadroom;
   producer: Producer;
   doorbells: DoorbellListener;

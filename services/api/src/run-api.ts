@@ -6,6 +6,7 @@ import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { readCapacity } from '@gateway/store/core/capacity';
+import { watchMasterOfRequests } from '@gateway/store/core/confirming/watch-master';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { awaitSchema, createStore } from '@gateway/store/core/store';
 import { EventBells } from '@gateway/store/events/event-bells';
@@ -74,6 +75,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
     app: createApp({
       tokenless,
       store,
+      standing: watchMasterOfRequests(host, store),
       headroom,
       producer,
       doorbells,

@@ -1,6 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { MasterInDoubtError } from '@gateway/fleet/standing';
 import { defer } from '@gateway/runtime/deferred';
+import { MasterInDoubtError } from '@gateway/store/core/confirming/standing';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';

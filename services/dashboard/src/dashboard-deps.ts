@@ -2,6 +2,7 @@ import type { Pace } from '@gateway/contracts/devices/pace';
 import type { Workspace } from '@gateway/contracts/ids';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Standing } from '@gateway/store/core/confirming/standing';
 import type { Store } from '@gateway/store/core/store';
 import type { DashboardMetrics } from './dashboard-metrics.js';
 import type { Heartbeat } from './live/heartbeat.js';
@@ -14,6 +15,8 @@ import type { OverviewReader } from './views/overview.js';
 /** What the console stands on. Its Redis client fails fast: there is always a person waiting. */
 export interface DashboardDeps {
   store: Store;
+  /** Of its master; see `watchMasterOfRequests`. */
+  standing?: Pick<Standing, 'assert'> | undefined;
   workspace: Workspace;
   api: PublicApi;
   live: LiveHub;

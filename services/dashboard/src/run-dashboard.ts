@@ -5,6 +5,7 @@ import { defaultPace } from '@gateway/contracts/devices/pace';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { ensureFirstUser, setPassword } from '@gateway/store/console/users';
+import { watchMasterOfRequests } from '@gateway/store/core/confirming/watch-master';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { awaitSchema, createStore, type Store } from '@gateway/store/core/store';
 import { type DashboardConfig, simulatorOf } from './config.js';
@@ -55,7 +56,8 @@ export async function runDashboard(
   const overview = new OverviewReader({ store, workspace, nowMs });
   const live = new LiveHub({ ...{ store, workspace, overview, doorbells, logger, nowMs }, defaultPace: pace });
   const app = createApp({
-    ...{ store, workspace, live, overview, publicApiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
+    ...{ store, standing: watchMasterOfRequests(host, store) },
+    ...{ workspace, live, overview, publicApiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
     heartbeat: new Heartbeat(),
     passwords: new PasswordTurns(),
     api: new PublicApi({ store, workspace, apiUrl, clock: systemClock }),

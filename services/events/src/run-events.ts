@@ -1,8 +1,8 @@
 import { webhookPolicy } from '@gateway/egress/webhook-policy';
 import { takeName } from '@gateway/fleet/take-name';
-import { watchMaster } from '@gateway/fleet/watch-master';
 import { inTime, systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
+import { watchMaster } from '@gateway/store/core/confirming/watch-master';
 import { awaitSchema, createStore } from '@gateway/store/core/store';
 import { EventBells } from '@gateway/store/events/event-bells';
 import { endSessions } from '@gateway/store/webhooks/delivering/owners';

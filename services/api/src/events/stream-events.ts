@@ -82,11 +82,11 @@ async function* tell(
   }: { first: EventPage; filter: ReturnType<typeof filterOf> & { limit: number }; bell: BellWait },
 ): AsyncGenerator<string> {
   const { workspace, token, signal } = call;
-  const { store, clock } = deps;
+  const { store, clock, standing } = deps;
   let [lookedMs, notedMs] = [clock.monotonicMs(), clock.monotonicMs()];
   const restMs = () => lookedMs + LOOK_MS - clock.monotonicMs();
   const mayGoOn = async () => {
-    const known = await findApiToken(store, workspace, token.keyId);
+    const [known] = await Promise.all([findApiToken(store, workspace, token.keyId), standing?.assert()]);
     if (!known || !isUsable(known, clock.nowMs()) || !known.scopes.includes(streamEvents.scope)) return false;
     lookedMs = clock.monotonicMs();
     if (lookedMs - notedMs >= LOOK_MS) {

@@ -1,6 +1,7 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { type Clock, sleep } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
+import type { Standing } from '@gateway/store/core/confirming/standing';
 import type { Store } from '@gateway/store/core/store';
 import { type ApiToken, findApiToken, isUsable } from '@gateway/store/workspace/tokens/api-tokens';
 import { findWorkspaceOfToken, findWorkspacesOfTokens } from '@gateway/store/workspace/tokens/token-index';
@@ -23,20 +24,28 @@ interface Question {
   answer: Promise<{ found: readonly Promise<Workspace | undefined>[] }>;
 }
 
+interface KnownTokensDeps {
+  store: Store;
+  clock: Clock;
+  /** Whether the master is still the one that tokens are revoked at. Where it is not known, none is found: that throws `MasterInDoubtError`. */
+  standing?: Pick<Standing, 'stands' | 'assert'> | undefined;
+}
+
 /** The records of tokens that were used: believed for a second. Unknown ones are never remembered. */
 export class KnownTokens {
-  readonly #deps: { store: Store; clock: Clock };
+  readonly #deps: KnownTokensDeps;
   readonly #known = new Map<string, { token: ApiToken; readAtMs: number }>();
   #question: Question | undefined;
 
-  constructor(deps: { store: Store; clock: Clock }) {
+  constructor(deps: KnownTokensDeps) {
     this.#deps = deps;
   }
 
   /** The record of a token as it was at most a second ago, if it was read by then. */
   get(keyId: string): ApiToken | undefined {
     const known = this.#known.get(keyId);
-    const isFresh = known && this.#deps.clock.monotonicMs() - known.readAtMs < KNOWN_FOR_MS;
+    const { clock, standing } = this.#deps;
+    const isFresh = known && clock.monotonicMs() - known.readAtMs < KNOWN_FOR_MS && standing?.stands() !== false;
     return isFresh ? known.token : undefined;
   }
 
@@ -44,7 +53,12 @@ export class KnownTokens {
    * Reads the record of a token.
    * @param isDoubtful of an address that guesses: whether there is such a token at all is then asked together with others.
    */
-  async find(keyId: string, { isDoubtful }: { isDoubtful: boolean }): Promise<ApiToken | undefined> {
+  async find(keyId: string, options: { isDoubtful: boolean }): Promise<ApiToken | undefined> {
+    const [token] = await Promise.all([this.#read(keyId, options), this.#deps.standing?.assert()]);
+    return token;
+  }
+
+  async #read(keyId: string, { isDoubtful }: { isDoubtful: boolean }): Promise<ApiToken | undefined> {
     const { store, clock } = this.#deps;
     const known = this.#known.get(keyId);
     // A token stays in its workspace. So one that was valid before waits for no others, whatever else comes from its address.

@@ -83,6 +83,7 @@ export interface TestApiOptions {
   contactChecksPerDay?: number;
   waits?: Partial<ApiDeps['waits']>;
   headroom?: RedisHeadroom;
+  standing?: ApiDeps['standing'];
   logger?: Logger;
   clock?: Clock;
   /** Start although Redis is not there. */
@@ -125,6 +126,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     app: createApp({
       tokenless,
       store,
+      standing: options.standing,
       headroom:
         options.headroom ??
         new RedisHeadroom(

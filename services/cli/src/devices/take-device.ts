@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { type DeviceAddress, makeProcessId } from '@gateway/contracts/ids';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
-import { standingOf } from '@gateway/fleet/watch-master';
 import { systemClock } from '@gateway/runtime/clock';
+import { standingOf } from '@gateway/store/core/confirming/watch-master';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { CliContext } from '../cli-context.js';
 
@@ -22,7 +22,10 @@ export async function withDevice<Result>(
 ): Promise<{ result: Result } | undefined> {
   const owner = makeProcessId('cli', hostname());
   const { redis, confirmWrites } = store;
-  const standing = standingOf(store, { redis, confirmWrites, logger, ttlMs: SESSION_TTL_MS });
+  const standing = standingOf(store, {
+    ...{ redis, confirmWrites, logger },
+    ...{ freshMs: SESSION_TTL_MS / 4, meanwhile: 'devices are held no longer' },
+  });
   const keeper = new SessionKeeper({
     ...{ store, clock: systemClock, logger, owner, ttlMs: SESSION_TTL_MS },
     ...(standing && { standing }),

@@ -62,8 +62,14 @@ function open(req: Request, res: Response, names: readonly string[], deps: Dashb
 async function staysIn(
   sessionId: string,
   { name, role, createdAtMs }: User,
-  { store }: DashboardDeps,
+  { store, standing }: DashboardDeps,
 ): Promise<boolean> {
+  // One that was replaced does not know who has left: the page asks again, and is told.
+  const isInDoubt = await standing?.assert().then(
+    () => false,
+    () => true,
+  );
+  if (isInDoubt) return false;
   const [session, user] = await Promise.all([readSession(store, sessionId), findUser(store, name)]);
   return session !== undefined && user?.role === role && user.createdAtMs === createdAtMs;
 }

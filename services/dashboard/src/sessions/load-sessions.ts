@@ -7,11 +7,18 @@ import type { DashboardDeps } from '../dashboard-deps.js';
 import { localsOf } from '../http/locals.js';
 import { SessionStore } from './session-store.js';
 
-/** Finds out who asks. Their role is read each time: what an admin takes away is gone with the next request. */
+/**
+ * Finds out who asks. Their role is read each time: what an admin takes away is gone with the next request. Throws `MasterInDoubtError`
+ * where a master that was replaced might answer for that.
+ */
 export function loadSessions(deps: DashboardDeps): RequestHandler[] {
-  const { store, logger, publicUrl, cookieSecrets } = deps;
+  const { store, standing, logger, publicUrl, cookieSecrets } = deps;
   const secure = publicUrl?.protocol === 'https:';
   return [
+    async (_req, _res, next) => {
+      await standing?.assert();
+      next();
+    },
     session({
       // Browsers keep a `__Host-` cookie to this host, and take it over https alone.
       name: secure ? '__Host-console' : 'console',

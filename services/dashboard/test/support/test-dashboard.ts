@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { FIRST_USER, type UserRole } from '@gateway/contracts/console/users';
 import { defaultPace } from '@gateway/contracts/devices/pace';
+import type { DashboardDeps } from '@gateway/dashboard/dashboard-deps';
 import { createDashboardMetrics } from '@gateway/dashboard/dashboard-metrics';
 import { createApp } from '@gateway/dashboard/http/app';
 import { startHttpServer } from '@gateway/dashboard/http/http-server';
@@ -112,6 +113,7 @@ export interface TestDashboardOptions {
   pageFolder?: string;
   /** How often live streams beat, and sessions are looked at for it. */
   beatMs?: number;
+  standing?: DashboardDeps['standing'];
   logger?: Logger;
 }
 
@@ -146,6 +148,7 @@ export async function startTestDashboard(
     createApp({
       ...{
         store,
+        standing: options.standing,
         workspace: 'main',
         live,
         overview,

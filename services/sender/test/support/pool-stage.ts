@@ -1,6 +1,5 @@
 import { defaultPace } from '@gateway/contracts/devices/pace';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
-import type { Standing } from '@gateway/fleet/standing';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -8,6 +7,7 @@ import { createMetrics } from '@gateway/runtime/process/metrics';
 import { SenderPool } from '@gateway/sender/fleet/sender-pool';
 import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import type { Standing } from '@gateway/store/core/confirming/standing';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { readDeviceState, reportObserved, requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';

@@ -1,5 +1,6 @@
 import { ApiError, toError } from '@gateway/runtime/errors';
 import { isNotConfirmed, isRedisAway, isRedisFull } from '@gateway/runtime/redis/is-redis-away';
+import { MasterInDoubtError } from '@gateway/store/core/confirming/standing';
 import { UnknownVersionError } from '@gateway/store/core/scripts/unknown-version-error';
 import { UnknownKeyError } from '@gateway/store/core/vault';
 import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
@@ -47,9 +48,9 @@ function toApiError(error: Error): ApiError {
     return withRetryAfter(new ApiError('not_confirmed', { cause: error }));
   }
   if (error instanceof WorkspaceGoneError) return invalidToken(error);
-  // Another process will answer: one with the key, or of the version that wrote the record.
-  if (isRedisAway(error) || error instanceof UnknownKeyError || error instanceof UnknownVersionError)
-    return withRetryAfter(new ApiError('unavailable', { cause: error }));
+  // Another process will answer: one that reaches the others, with the key, or of the version that wrote the record.
+  const isOfProcess = [MasterInDoubtError, UnknownKeyError, UnknownVersionError].some((of) => error instanceof of);
+  if (isRedisAway(error) || isOfProcess) return withRetryAfter(new ApiError('unavailable', { cause: error }));
   return new ApiError('internal', { cause: error });
 }
 

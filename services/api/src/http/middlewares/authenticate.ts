@@ -16,7 +16,8 @@ interface AuthenticateDeps extends Pick<ApiDeps, 'store' | 'clock' | 'logger'> {
 
 /**
  * Check 2: who is asking. Missing, malformed, unknown, revoked and expired tokens are answered alike, so that callers
- * cannot learn which ones exist. A revoked token stops working within a second, everywhere.
+ * cannot learn which ones exist. A revoked token stops working within a second, everywhere: a process that
+ * may be cut off together with a master that was replaced refuses all of them with a 503, where replicas are waited for (`KnownTokens`).
  * @param limitFailures runs for requests without a valid token only: valid ones pass whatever else their address does.
  */
 export function authenticate({ store, clock, logger, known }: AuthenticateDeps, limitFailures: AddressLimit): Step {

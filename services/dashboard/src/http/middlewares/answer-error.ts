@@ -1,5 +1,6 @@
 import { toError } from '@gateway/runtime/errors';
 import { isRedisAway } from '@gateway/runtime/redis/is-redis-away';
+import { MasterInDoubtError } from '@gateway/store/core/confirming/standing';
 import { WorkspaceGoneError } from '@gateway/store/core/workspace-gone-error';
 import type { ErrorRequestHandler } from 'express';
 import type { DashboardDeps } from '../../dashboard-deps.js';
@@ -30,7 +31,8 @@ export function answerError({ logger }: DashboardDeps): ErrorRequestHandler {
 
 function toConsoleError(error: Error): ConsoleError | ApiRefusal {
   if (error instanceof ConsoleError || error instanceof ApiRefusal) return error;
-  if (isRedisAway(error)) return new ConsoleError('unavailable', { cause: error });
+  if (isRedisAway(error) || error instanceof MasterInDoubtError)
+    return new ConsoleError('unavailable', { cause: error });
   if (error instanceof WorkspaceGoneError) return new ConsoleError('not_found');
   // Of body-parser: what is no JSON, or too long.
   if ('type' in error && 'status' in error) return new ConsoleError('invalid_request');

@@ -9,6 +9,8 @@ export interface StandingDeps {
   logger: Pick<Logger, 'info' | 'warn'>;
   /** So long an answer counts for what is begun. */
   freshMs: number;
+  /** What becomes of it while the master is in doubt, for the log. */
+  meanwhile: string;
 }
 
 /** Nothing is begun meanwhile. `Standing` tells once when that begins and when it is over: who tries again need not. */
@@ -51,6 +53,14 @@ export class Standing {
     return this.askedAtMs;
   }
 
+  /** The same without waiting, for what is begun all the time: asks anew when half of that time is over, so that an answer is there by its end. */
+  stands(): boolean {
+    const { clock, freshMs } = this.deps;
+    const ageMs = clock.monotonicMs() - this.askedAtMs;
+    if (ageMs >= freshMs / 2) void this.askTogether();
+    return this.stood && ageMs < freshMs;
+  }
+
   private askTogether(): Promise<unknown> {
     this.asking ??= this.ask().finally(() => {
       this.asking = undefined;
@@ -59,8 +69,8 @@ export class Standing {
   }
 
   private note(stands: boolean, askedAtMs: number): void {
-    const { logger } = this.deps;
-    if (this.stood && !stands) logger.warn('the master of Redis may have been replaced: devices are held no longer');
+    const { logger, meanwhile } = this.deps;
+    if (this.stood && !stands) logger.warn(`the master of Redis may have been replaced: ${meanwhile}`);
     if (!this.stood && stands) logger.info('the master of Redis is known to be the master again');
     this.stood = stands;
     this.askedAtMs = askedAtMs;
