@@ -11,7 +11,7 @@ const FILES: Record<string, readonly string[]> = {
   'services/api': [
     ...['check-contacts', 'connect-device', 'device-states', 'disconnect-device', 'idempotency', 'lists', 'messages'],
     ...['opt-outs', 'otp-end-to-end', 'rate-limits', 'replies', 'scopes', 'send-message', 'send-otp', 'show-status'],
-    ...['deleted-workspace', 'event-streams', 'events', 'every-answer', 'media', 'webhooks'],
+    ...['deleted-workspace', 'event-streams', 'events', 'every-answer', 'kept-tokens', 'media', 'webhooks'],
     ...['workspace-limits', 'workspaces'],
   ],
   'services/connection': ['connection-controller', 'owner-gone'],

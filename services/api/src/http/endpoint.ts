@@ -40,6 +40,11 @@ export interface Call<Query, Body> {
   inTurn<T>(step: () => T | Promise<T>): Promise<T>;
   /** To be asked after a step that takes seconds. Throws `invalid_token` when the token has been revoked or expired since, `not_allowed` when it has lost the scope. */
   requireToken(): Promise<void>;
+  /**
+   * Before a send is made: throws 503 where the master by which the token was read may have been replaced, at which it was revoked. Asked
+   * of endpoints that make sends alone, from the start on, so that it takes no time of its own.
+   */
+  requireKeptToken(): Promise<void>;
   /** Memory for what the request keeps beside its body, until its answer is out. */
   account: Pick<BodyAccount, 'take' | 'onEnd'>;
 }

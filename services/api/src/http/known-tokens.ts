@@ -1,6 +1,9 @@
 import type { Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type Clock, sleep } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
+import type { Connections } from '@gateway/runtime/redis/server-of';
+import { readerElsewhere } from '@gateway/store/core/confirming/read-elsewhere';
 import type { Standing } from '@gateway/store/core/confirming/standing';
 import type { Store } from '@gateway/store/core/store';
 import { type ApiToken, findApiToken, isUsable } from '@gateway/store/workspace/tokens/api-tokens';
@@ -24,6 +27,13 @@ interface Question {
   answer: Promise<{ found: readonly Promise<Workspace | undefined>[] }>;
 }
 
+interface KnownToken {
+  token: ApiToken;
+  readAtMs: number;
+  /** By which connection, where that is asked about: see `confirm`. */
+  readBy: Connections | undefined;
+}
+
 interface KnownTokensDeps {
   store: Store;
   clock: Clock;
@@ -34,7 +44,7 @@ interface KnownTokensDeps {
 /** The records of tokens that were used: believed for a second. Unknown ones are never remembered. */
 export class KnownTokens {
   readonly #deps: KnownTokensDeps;
-  readonly #known = new Map<string, { token: ApiToken; readAtMs: number }>();
+  readonly #known = new Map<string, KnownToken>();
   #question: Question | undefined;
 
   constructor(deps: KnownTokensDeps) {
@@ -65,9 +75,11 @@ export class KnownTokens {
     const workspace = known?.token.workspace ?? (await this.#findWorkspace(keyId, { isDoubtful }));
     if (workspace === undefined) return undefined;
     const readAtMs = clock.monotonicMs();
+    const { devices } = workspaceKeys(store.space, workspace);
+    const readBy = store.asksReplicas ? await readerElsewhere(store, devices) : undefined;
     const token = await findApiToken(store, workspace, keyId);
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-    if (token) this.#known.set(keyId, { token, readAtMs });
+    if (token) this.#known.set(keyId, { token, readAtMs, readBy });
     else this.#known.delete(keyId);
     return token;
   }
@@ -89,6 +101,23 @@ export class KnownTokens {
     const token = this.get(keyId) ?? (await this.find(keyId, { isDoubtful: false }));
     if (!token || !isUsable(token, this.#deps.clock.nowMs())) throw invalidToken();
     return token;
+  }
+
+  /**
+   * On a Cluster, where replicas are waited for: resolves once those of the master by which the record of a token was read, and what its
+   * workspace has beside it, have all that this one has. Throws `not_confirmed` when they do not say so: another master may be there, at
+   * which the token was revoked; the next request reads it anew. `undefined` where there is nothing to ask.
+   */
+  confirm({ keyId, workspace }: ApiToken): Promise<void> | undefined {
+    const { store } = this.#deps;
+    const known = this.#known.get(keyId);
+    // Others came in between, and were too many.
+    if (!known) return this.findAgain(keyId).then((token) => this.confirm(token));
+    if (!known.readBy) return undefined;
+    return store.confirmWrites(workspaceKeys(store.space, workspace).devices, known.readBy).catch((thrown: unknown) => {
+      known.readAtMs = Number.NEGATIVE_INFINITY;
+      throw thrown;
+    });
   }
 
   /** For doubtful ones twenty commands a second at most, however many guesses there are. */

@@ -20,7 +20,7 @@ import { wakeOwner } from './wake-owner.js';
 
 type SendingCall = Pick<
   Call<unknown, object>,
-  'address' | 'requestId' | 'token' | 'logger' | 'inTurn' | 'trace' | 'noteSend'
+  'address' | 'requestId' | 'token' | 'logger' | 'inTurn' | 'trace' | 'noteSend' | 'requireKeptToken'
 >;
 
 interface Acceptance {
@@ -80,25 +80,29 @@ function tellAccepted(
 /** Its file gets the lifetime of the send before the send exists, and is released at once if the send is refused. */
 async function takeIn(call: SendingCall, deps: ApiDeps, acceptance: Acceptance): Promise<AcceptedSend> {
   const { content, expiresAtMs } = acceptance.send;
-  if (content.kind !== 'media') return accept(call, deps, acceptance);
   const { store } = deps;
   const { address } = call;
   try {
-    if (!(await isKept(store, address.workspace, { content, expiresAtMs }))) throw new ApiError('unavailable');
+    await beforeThereIsASend(call.requireKeptToken());
+    if (content.kind === 'media') {
+      const isKept = await beforeThereIsASend(keepBlob(store, address.workspace, { content, expiresAtMs }));
+      if (!isKept) throw new ApiError('unavailable');
+    }
     return await accept(call, deps, acceptance);
   } catch (thrown) {
     // When the reply of Redis is lost the send may be there: its file lives until that has expired.
-    if (isRefusal(toError(thrown))) await dropBlob(store, address.workspace, content);
+    if (content.kind === 'media' && isRefusal(toError(thrown))) await dropBlob(store, address.workspace, content);
     throw thrown;
   }
 }
 
-/** Not where replicas do not have it, either: there is no send yet. */
-function isKept(...kept: Parameters<typeof keepBlob>): Promise<boolean> {
-  return keepBlob(...kept).catch((thrown: unknown) => {
-    if (isNotConfirmed(thrown)) return false;
-    throw thrown;
-  });
+/** What replicas do not confirm is refused as a whole: nothing may still happen. */
+async function beforeThereIsASend<Kept>(keeping: Promise<Kept>): Promise<Kept> {
+  try {
+    return await keeping;
+  } catch (thrown) {
+    throw isNotConfirmed(thrown) ? new ApiError('unavailable', { cause: thrown }) : thrown;
+  }
 }
 
 function isRefusal(error: Error): boolean {

@@ -43,7 +43,10 @@ export async function findSurely<Result>(
 }
 
 /** None where no master is known, for which a write may wait. */
-export async function connectionFor({ redis, asksReplicas }: Store, key: string): Promise<Connections> {
+export async function connectionFor(
+  { redis, asksReplicas }: Pick<Store, 'redis' | 'asksReplicas'>,
+  key: string,
+): Promise<Connections> {
   let master: Redis;
   try {
     master = masterOfKey(redis, key);

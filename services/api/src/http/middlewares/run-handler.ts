@@ -19,7 +19,7 @@ import type { Step } from './step.js';
 interface CallDeps {
   deps: ApiDeps;
   states: DeviceStates;
-  known: Pick<KnownTokens, 'findAgain' | 'requireThere'>;
+  known: Pick<KnownTokens, 'findAgain' | 'requireThere' | 'confirm'>;
 }
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
@@ -74,6 +74,8 @@ function addressFor({ store }: ApiDeps, { workspace, device }: ApiToken): Device
 class RequestCall<Query, Body> implements Call<Query, Body> {
   readonly #res: Response;
   readonly #deps: ApiDeps;
+  /** The last question whether its token is kept. */
+  #kept: Promise<void> | undefined;
   #logger: Logger | undefined;
   readonly requestId: string;
   readonly workspace: Workspace;
@@ -88,12 +90,13 @@ class RequestCall<Query, Body> implements Call<Query, Body> {
   readonly noteSend: () => void;
   readonly inTurn: Call<Query, Body>['inTurn'];
   readonly requireToken: Call<Query, Body>['requireToken'];
+  readonly requireKeptToken: Call<Query, Body>['requireKeptToken'];
 
   constructor(
     req: Request,
     res: Response,
     readonly address: DeviceAddress,
-    { deps, endpoint, states, known }: CallDeps & { endpoint: Pick<Endpoint, 'scope' | 'ofWorkspace'> },
+    { deps, endpoint, states, known }: CallDeps & { endpoint: Pick<Endpoint, 'scope' | 'ofWorkspace' | 'makesSends'> },
   ) {
     const locals = localsOf(res);
     this.#res = res;
@@ -115,7 +118,17 @@ class RequestCall<Query, Body> implements Call<Query, Body> {
       locals.madeSend = true;
     };
     this.inTurn = (step) => inTurn(res, step);
-    this.requireToken = async () => checkScope(await known.findAgain(this.token.keyId), endpoint);
+    const ask = () => {
+      if (!endpoint.makesSends) return;
+      this.#kept = known.confirm(this.token);
+      this.#kept?.catch(() => {});
+    };
+    ask();
+    this.requireToken = async () => {
+      checkScope(await known.findAgain(this.token.keyId), endpoint);
+      ask();
+    };
+    this.requireKeptToken = async () => this.#kept;
   }
 
   // Made for the few that ask: most requests neither wait nor log.
