@@ -229,6 +229,20 @@ describe('the webhooks of a workspace', () => {
     expect(kept.join(), 'sealed').not.to.include('evt_');
   });
 
+  it('stay gone where one is deleted while a person is forgotten', async () => {
+    const id = (await create()) as WebhookId;
+    const { run } = space.store;
+    const store: Store = {
+      ...space.store,
+      run: async (name, ...rest) => {
+        if (name === 'forget-in-webhook') await deleteWebhook(space.store, 'main', id);
+        return run(name, ...rest);
+      },
+    };
+    await forgetInAttempts(store, 'main', new Set(['4915112345678']));
+    expect(await space.store.redis.exists(keys().webhook(id))).to.equal(0);
+  });
+
   it('tell those first that came since the clock was set back', async () => {
     const id = (await create()) as WebhookId;
     const note = (atMs: number) =>
