@@ -59,7 +59,7 @@ async function inTime<Answer>(
   }
 }
 
-/** @param stopping without the end of its time. */
+/** @param stopping the signal of the caller, without the time limit of `request`. */
 async function post(url: URL, policy: FetchPolicy, request: PostRequest, stopping: AbortSignal): Promise<PostAnswer> {
   assertAllowed(url, policy);
   const { keep, signal, timeoutMs } = request;
@@ -85,8 +85,8 @@ async function postKept(url: URL, keeping: Keeping, request: PostRequest, stoppi
   };
   if (!kept) return postAnew();
   // For its answer the server has as long as for any other.
-  const postAfter = () => inTime(url, { ...request, signal: stopping }, postAnew);
-  return connections.oneFirst(keeper, { post: postAnew, postAfter });
+  const postAfterFirst = () => inTime(url, { ...request, signal: stopping }, postAnew);
+  return connections.oneFirst(keeper, { post: postAnew, postAfterFirst });
 }
 
 interface Posting {

@@ -3,6 +3,7 @@ import { makeWebhookSecret, schemeOf } from '@gateway/contracts/webhooks/signatu
 import { DEFAULT_WEBHOOK_SETTINGS, WEBHOOK_LIMITS, type WebhookId } from '@gateway/contracts/webhooks/webhook';
 import type { Store } from '@gateway/store/core/store';
 import { EventBells, ringEventBell } from '@gateway/store/events/event-bells';
+import { type TakenWebhook, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { surveyWebhooks } from '@gateway/store/webhooks/survey-webhooks';
 import { forgetInAttempts, listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
@@ -241,6 +242,22 @@ describe('the webhooks of a workspace', () => {
     };
     await forgetInAttempts(store, 'main', new Set(['4915112345678']));
     expect(await space.store.redis.exists(keys().webhook(id))).to.equal(0);
+  });
+
+  it('tell none that was under way while a person was forgotten', async () => {
+    const id = await createActive();
+    const taken = await takeWebhook(space.store, { workspace: 'main', id }, { processId: 'p', sessionMs: 60_000 });
+    const { forgotten } = taken as TakenWebhook;
+    const attempt = { webhookId: 'evt_1', atMs: 1, tookMs: 5, status: 200, error: null, answer: '4915112345678' };
+    const listed = async () =>
+      (await listAttempts(space.store, 'main', id, 10)).filter(({ webhookId }) => webhookId === attempt.webhookId);
+    await recordAttempt(space.store, 'main', id, { attempt, forgotten });
+    expect(await listed()).to.have.length(1);
+    await forgetInAttempts(space.store, 'main', new Set(['4915112345678']));
+    await recordAttempt(space.store, 'main', id, { attempt, forgotten });
+    expect(await listed()).to.deep.equal([]);
+    await recordAttempt(space.store, 'main', id, { attempt });
+    expect(await listed(), 'a test').to.have.length(1);
   });
 
   it('tell those first that came since the clock was set back', async () => {

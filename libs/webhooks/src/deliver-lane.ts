@@ -115,8 +115,8 @@ function claimAgain({ deps, taken, lane }: LaneWork, claim: LaneClaim): Promise<
   return claimDelivery(deps.store, taken, { lane, state, nowMs: deps.clock.nowMs() });
 }
 
-/** Before it is posted: of a request that was refused often its recipients are told apart otherwise. */
-function mayBeTaken(claim: LaneClaim, told: readonly Told[]): LaneClaim {
+/** Written before it is posted again: without this mark its recipients would be told one by one if it is put aside, under other ids. */
+function asPosted(claim: LaneClaim, told: readonly Told[]): LaneClaim {
   if (claim.mayBeTaken || claim.refusals < manyFor(claim) || !isTogether(told)) return claim;
   return { ...claim, mayBeTaken: true };
 }
@@ -142,7 +142,7 @@ async function deliverClaim(work: LaneWork, claimed: LaneClaim): Promise<LaneOut
     const write = { lane, ...(await goOn(work, claimed)), nowMs: deps.clock.nowMs() };
     return (await claimDelivery(deps.store, taken, write)) ? 'more' : 'taken';
   }
-  const claim = mayBeTaken(claimed, told);
+  const claim = asPosted(claimed, told);
   if (claim !== claimed && !(await claimAgain(work, claim))) return 'taken';
   const answered = await postIn(work, told);
   if (!answered) return 'taken';

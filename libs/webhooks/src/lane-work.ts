@@ -263,13 +263,15 @@ export async function putAsideAnew(work: LaneWork, claim: LaneClaim): Promise<bo
   const without = claim.without ?? [];
   const aside = new Set(taken.hasParked ? await whatFollows(work, leaveOut(work, { told: all, without })) : []);
   const follows = namesOf(work, [...aside]);
+  const isLeftOut = (each: Told) => keysOf(work, [each]).some((key) => without.includes(key));
   if (hasOtherTypes) {
     const former = { ...webhook, settings: { ...webhook.settings, types: claim.types! } };
     const known = new Set((await deps.feed.read(former, source, range)).map(({ parks }) => parks.id));
-    const isLeftOut = (each: Told) => keysOf(work, [each]).some((key) => without.includes(key));
     for (const each of all) if (isLeftOut(each) && !known.has(each.parks.id)) aside.add(each);
   }
-  const passed = mayPass && [...new Set([...(mayPass.without ?? []), ...namesOf(work, all)])];
+  // Whom the claim leaves out was told, or is put aside: a probe that may have been taken has what follows for them.
+  const claimed = hasOtherTypes ? all : all.filter((each) => aside.has(each) || !isLeftOut(each));
+  const passed = mayPass && [...new Set([...(mayPass.without ?? []), ...namesOf(work, claimed)])];
   const isPassed = passed !== undefined && passed.length > (mayPass!.without ?? []).length;
   if (!hasOtherTypes && aside.size === 0 && !isPassed) return true;
   const probe = isPassed && { probe: { ...mayPass!, without: passed } };

@@ -115,7 +115,7 @@ export async function postTold(
   };
   const tellInTurn = async () => {
     for (let goesOn = true; goesOn; ) {
-      const next = tellNext(false);
+      const next = tellNext(deps.store.asksReplicas);
       fill();
       goesOn = await next;
     }

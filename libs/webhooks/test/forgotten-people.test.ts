@@ -1,4 +1,5 @@
 import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { forgetInLog } from '@gateway/store/events/forgetting/forget-in-log';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { forgetRecipient } from '@gateway/store/sends/change-send';
@@ -155,4 +156,39 @@ describe('a person who is forgotten', () => {
       expect(listed).to.have.length(after.filter((body) => idOf(body) === underWay).length);
     });
   }
+
+  it('does not keep an endpoint failing that took something in that moment', async () => {
+    const { redis, space: keySpace } = space.store;
+    const run = await create({ types: ['message.sent'] });
+    stage.status = 500;
+    await record(await accept([PEOPLE[0]!]), 'acked', 0, 1);
+    await run();
+    const webhook = workspaceKeys(keySpace, 'main').webhook(run.id);
+    expect(await redis.hget(webhook, 'status')).to.equal('failing');
+    stage.status = 200;
+    stage.take = async () => void (await forgetInAttempts(space.store, 'main', new Set([FORGOTTEN])));
+    await wait(run, 10);
+    expect(stage.events).to.have.length(1);
+    expect(await redis.hmget(webhook, 'status', 'breaker')).to.deep.equal(['active', '{}']);
+  });
+
+  it('is not named in what waited for replicas meanwhile', async () => {
+    const run = await create({ types: ['message.received'] });
+    const [phone, jid] = ['491700000041', '491700000041@s.whatsapp.net'];
+    const message = { platformId: '3AA1', jid, phone, text: 'secret' };
+    await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
+    const webhook = workspaceKeys(space.store.space, 'main').webhook(run.id);
+    const waiting: typeof space.store = Object.assign(space.store, {
+      asksReplicas: true,
+      confirmWrites: async (key: string) => {
+        if (key !== webhook) return;
+        Object.assign(waiting, { confirmWrites: async () => {} });
+        await forgetPerson(space.store, address, phone);
+        await forgetInAttempts(space.store, 'main', new Set([phone]));
+      },
+    });
+    while (stage.events.length === 0) await run();
+    Object.assign(waiting, { asksReplicas: false });
+    expect(JSON.stringify(stage.posted)).not.to.match(/secret|491700000041/);
+  });
 });

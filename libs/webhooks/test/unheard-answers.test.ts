@@ -3,7 +3,9 @@ import { GatewayError } from '@gateway/runtime/errors';
 import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { endSessions } from '@gateway/store/webhooks/delivering/owners';
+import { replayWebhook } from '@gateway/store/webhooks/delivering/replays';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { rotateSecret } from '@gateway/store/webhooks/webhooks';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { useEndpoint } from './support/use-endpoint.js';
@@ -115,6 +117,26 @@ describe('an answer of an endpoint that was not heard', () => {
     });
   }
 
+  it('comes again under its id where some of what it was a probe for was told, and its endpoint is changed before it is posted again', async () => {
+    const run = await create({ types: ['message.sent', 'messages.updated'], concurrency: 2 });
+    let isRotated = false;
+    stage.refuses = (event) => {
+      if (isRotated || event.data.to === PEOPLE[0] || event.data.to === PEOPLE[1]) return false;
+      if (!event.data.changes) return 0;
+      isUnheard = true;
+      stage.events.push(event);
+      return 0;
+    };
+    await record(await accept([...PEOPLE, '4915112349999']), 'acked', 0, PEOPLE.length);
+    for (let seconds = 0; !isUnheard && seconds < 600; seconds++, stage.aheadMs += 1_000) await run();
+    await rotateSecret(space.store, 'main', run.id, { overlapHours: 24, nowMs: Date.now() });
+    isRotated = true;
+    for (let seconds = 0; seconds < 1_200; seconds += 5, stage.aheadMs += 5_000) await run();
+    expect(isUnheard).to.equal(true);
+    expectEachUnderOneId();
+    expect(new Set(rows().flatMap((each) => each.map(({ id }) => id))).size).to.equal(PEOPLE.length);
+  });
+
   it('keeps no one waiting for what is refused again of that request', async () => {
     const run = await create();
     let refusals = 0;
@@ -133,6 +155,33 @@ describe('an answer of an endpoint that was not heard', () => {
     for (; told().size < PEOPLE.length && seconds < 400; seconds++, stage.aheadMs += 1_000) await run();
     expect(seconds).to.be.lessThan(330);
     expect(isOfBad(rows())).to.equal(false);
+  });
+});
+
+describe('a step of a replay that Redis carries out late', () => {
+  const { space, stage, create, accept, record } = useLoggedEndpoint();
+
+  it('begins no replay that has ended, in the place of the next one', async () => {
+    const { store } = space;
+    const run = await create({ types: ['message.sent'] });
+    await record(await accept(PEOPLE), 'acked', 0, PEOPLE.length);
+    await run();
+    const [first, second] = stage.events.map(({ id }) => id);
+    const ask = (id: string) => replayWebhook(store, { workspace: 'main', id: run.id }, { ids: [id] }, Date.now());
+    const step = store.run;
+    let late: (() => Promise<unknown>) | undefined;
+    store.run = (name, keys, args) => {
+      if (name.endsWith('-delivery') && args[0] === 'replay') late ??= () => step(name, keys, args);
+      return step(name, keys, args);
+    };
+    await ask(first!);
+    await run();
+    stage.events.length = 0;
+    await ask(second!);
+    expect(await late!()).to.equal('fenced');
+    await run();
+    store.run = step;
+    expect(stage.events.map(({ id }) => id)).to.deep.equal([second]);
   });
 });
 

@@ -98,13 +98,13 @@ export class KeptConnections {
    */
   async oneFirst<Answer>(
     { name, revision }: Keeper,
-    { post, postAfter }: { post(): Promise<Answer>; postAfter(): Promise<Answer> },
+    { post, postAfterFirst }: { post(): Promise<Answer>; postAfterFirst(): Promise<Answer> },
   ): Promise<Answer> {
     const place = `${name} ${revision}`;
     const first = this.#first.get(place);
     if (first) {
       await first;
-      return postAfter();
+      return postAfterFirst();
     }
     const posting = post();
     this.#first.set(place, posting);

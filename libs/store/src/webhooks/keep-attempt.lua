@@ -1,5 +1,5 @@
--- Notes what was posted to an endpoint and what it answered, of which the latest are kept. What began long before the latest did so by a
--- clock that was set back since: it is the latest all the same.
+-- Notes what was posted to an endpoint and what it answered. The latest are kept, in the order in which they began. What seems to have begun long
+-- before the latest one comes behind it: the clock was set back.
 local LONGEST_REQUEST_MS = 60 * 1000
 
 local function keep_attempt()

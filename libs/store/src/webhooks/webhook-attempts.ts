@@ -95,7 +95,7 @@ const forgetStep = defineScript({
 });
 
 /**
- * Once nothing else is stored about a person: what endpoints are told from now on is read anew. Removes the attempts whose answer names a person, as endpoints may answer with what they were told, and those that cannot be opened,
+ * To be called last, when nothing else is stored about a person: what endpoints are told from then on is read anew. Removes the attempts whose answer names a person, as endpoints may answer with what they were told, and those that cannot be opened,
  * which may. Answers how many those were; safe to repeat. @param names digits of numbers and of hidden identifiers.
  */
 export async function forgetInAttempts(

@@ -73,6 +73,11 @@ export async function useWebhook(store: Store, fill: () => Promise<unknown>): Pr
   expect(await warnOfWebhook(store, taken, { breaker, last: attempt, nowMs: 3 })).to.equal(true);
   expect(await forgetInAttempts(store, 'main', new Set(['4915112345678']))).to.equal(0);
   expect(await settleDelivery(store, taken, failed, { attempt }), 'as it was before').to.equal(false);
+  const claimedAnew = { lane, state: claimed, nowMs: 4 };
+  expect(await claimDelivery(store, taken, claimedAnew), 'of what was read before').to.equal(false);
+  const now = await takeWebhook(store, place, { processId: 'process-1', sessionMs: 60_000 });
+  if (typeof now === 'string') throw new Error(now);
+  expect(await claimDelivery(store, now, claimedAnew)).to.equal(true);
   expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
   expect(await deleteWebhook(store, 'main', made.id)).to.equal(true);
 }

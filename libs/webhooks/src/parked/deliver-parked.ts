@@ -187,7 +187,7 @@ async function deliverKeys(work: Work, claim: KeysClaim): Promise<LaneOutcome> {
     const [only, another] = parked;
     if (only && !another) return settle(work, answered, refusedAlone(work, answered, { only, state, told }));
     const halves = { most: Math.floor(parked.length / 2), ...counted(work) };
-    return settle(work, answered, { state: halves, changes: apart(parked, answered.nowMs) });
+    return settle(work, answered, { state: halves, changes: endWhole(parked, answered.nowMs) });
   }
   // It was said of the endpoint.
   if (!wasRefused(answered) && !wasSilent(answered)) return settle(work, answered, { state: taken.parked });
@@ -268,12 +268,12 @@ async function claimFirst(
   const count = events.findIndex(({ id }) => id === told.parks.id) + 1;
   const nowMs = deps.clock.nowMs();
   const state: ParkedState = { ...taken.parked, claim: { keys: [[key, count]] }, most: 1 };
-  const changes = apart(parked, nowMs);
+  const changes = endWhole(parked, nowMs);
   return (await claimDelivery(deps.store, taken, { lane: 'parked', state, changes, nowMs })) ? 'more' : 'taken';
 }
 
-/** What was one request is one no more. */
-const apart = (parked: readonly Parked[], nowMs: number): ParkedChange[] =>
+/** What was one request may be told in parts from now on. */
+const endWhole = (parked: readonly Parked[], nowMs: number): ParkedChange[] =>
   parked.filter(({ clock }) => clock.whole).map(({ key }) => ({ what: 'wait', key, clock: { nextAttemptMs: nowMs } }));
 
 /** In the order in which they are told. */

@@ -105,23 +105,30 @@ async function* tell(
   for (let page = first; !signal.aborted; ) {
     // Nothing that happened after its token was revoked is told.
     if (page.rows.length > 0 && !(await mayGoOn())) return;
+    const readMs = clock.monotonicMs();
+    let { next } = page;
     for (const { event, place } of page.rows) {
       const beganMs = clock.monotonicMs();
       said = sayReaderCursor(place);
       yield `id: ${said}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
       if (clock.monotonicMs() - beganMs > SLOW_MS) return;
       if (restMs() <= 0 && !(await mayGoOn())) return;
+      // A person may have been forgotten since it was read.
+      if (clock.monotonicMs() - readMs > LOOK_MS) {
+        next = place;
+        break;
+      }
     }
     if (restMs() <= 0) {
       if (!(await mayGoOn())) return;
-      const here = sayReaderCursor(page.next);
+      const here = sayReaderCursor(next);
       yield here === said ? ': still here\n\n' : sayPlace(here);
       said = here;
-    } else if (page.isLast) {
-      await bell.next(Math.min(restMs(), untilBackMs(page.next)));
+    } else if (page.isLast && next === page.next) {
+      await bell.next(Math.min(restMs(), untilBackMs(next)));
       if (signal.aborted) return;
     }
-    page = await readPage(call, deps, page.next, filter);
+    page = await readPage(call, deps, next, filter);
   }
 }
 

@@ -69,7 +69,7 @@ export class KeptClaims {
 
   /**
    * Whether all that was written, or read, in the slots of these keys is kept. If not, it must have no effect.
-   * @param since another master, met while the answers were waited for, says nothing of these.
+   * @param since the connections by which that was done. Where one of them leads to another master by now, it is not known.
    */
   async areKept(keys: readonly string[], since: Connections): Promise<boolean> {
     return (await Promise.all(keys.map((key) => this.isKept(key, since)))).every(Boolean);

@@ -22,7 +22,7 @@ import { type Replay, stateOfReplay } from './replays.js';
 const KEYS = ['webhook', 'parked', 'due', 'since', 'replays'] as const;
 const WRITES = {
   ...{ lane: text, processId: text, revision: text, forgotten: text, before: text, after: text },
-  ...{ parksAtMs: number, mostOfOne: number, mostParked: number },
+  ...{ parksAtMs: number, mostOfOne: number, mostParked: number, replay: text },
 };
 const CHANGES = { '...changes': mixed };
 const REPLY = oneOf('done', 'fenced', 'idle');
@@ -47,7 +47,7 @@ const claimStep = defineScript({
   name: 'claim-delivery',
   whenFull: 'runs',
   keys: KEYS,
-  args: { ...WRITES, replay: text, withAll: flag, ...CHANGES },
+  args: { ...WRITES, withAll: flag, ...CHANGES },
   reply: REPLY,
 });
 const settleStep = defineScript({
@@ -76,7 +76,7 @@ export interface TakenWebhook {
   processId: string;
   /** Of the endpoint: after its next change nothing more is begun with this. */
   revision: string;
-  /** The name of when a person was forgotten last: after the next time nothing more is posted that was read before. */
+  /** A name that is written each time a person is forgotten: what was read under another one is not posted. */
   forgotten: string;
   /** As of `Webhook`. */
   tellsAll: boolean;
@@ -164,9 +164,8 @@ export type LaneWrite = ({ lane: TellLane; state: LaneState | undefined } | { la
 
 /** Before the first request. `false`: this process delivers to it no more, or has it as it was before a change. Safe to repeat. */
 export async function claimDelivery(store: Store, taken: TakenWebhook, write: LaneWrite): Promise<boolean> {
-  const { stored, tellsAll } = taken;
   const after = toText(write.state);
-  const claimed = { ...argumentsOf(store, taken, { ...write, after }), replay: stored.wanted, withAll: tellsAll };
+  const claimed = { ...argumentsOf(store, taken, { ...write, after }), withAll: taken.tellsAll };
   const outcome = await claimStep(store, claimed);
   if (outcome === 'done') note(taken, { ...write, after });
   return outcome === 'done';
@@ -251,6 +250,7 @@ function argumentsOf(store: Store, taken: TakenWebhook, written: Written) {
     ...parkedKeys(store, workspace, id),
     ...{ lane, processId, revision, forgotten, before: stored[lane], after },
     ...{ parksAtMs: nowMs, mostOfOne: WEBHOOK_LIMITS.maxParkedOfOne, mostParked: WEBHOOK_LIMITS.maxParked },
+    replay: stored.wanted,
     changes: changes.flatMap((change): ScriptArgument[] => toArguments(change)),
   };
 }

@@ -3,7 +3,8 @@
 -- Without a `breaker` it stays as it is.
 -- `tell` is the place in WEBHOOK_TOLD, or empty. What was told of failures is kept beside the breaker, which a change of the owner empties:
 -- they are over with the first success after that, too.
--- Output: as claim-delivery; 'idle' when this was written down, and nothing more is to be sent as the process has it.
+-- Output: as claim-delivery; 'idle' when this was written down, and nothing more is to be sent as the process has it, as after a person was
+-- forgotten, too.
 --- @include write-lane
 --- @include change-parked
 --- @include keep-attempt
@@ -18,7 +19,7 @@ if is_again then return answer end
 -- What it answered may name a person who was forgotten meanwhile.
 if is_known then keep_attempt() end
 change_parked(before_changes + 1)
-if breaker == '' or answer == 'idle' then return answer end
+if breaker == '' or current ~= revision then return answer end
 redis.call('HSET', webhook_key, 'breaker', breaker)
 if former == 'active' or former == 'failing' then
   redis.call('HSET', webhook_key, 'status', status)
@@ -29,4 +30,4 @@ if former == 'active' or former == 'failing' then
   elseif told then redis.call('HSET', webhook_key, 'toldSinceMs', since_ms) end
   if told then tell_webhook(told, id, since_ms, http_status) end
 end
-return 'done'
+return answer

@@ -1,6 +1,6 @@
 -- Lets a process deliver to an endpoint unless it belongs to another one that lives: whose session has not run out.
 -- Output: { 'gone' }, { 'idle' } when nothing is to be sent, { 'taken' } by another, or { 'yours', when it was made in ms, '1' if all
--- that its lanes come to is for it, revision, when a person was forgotten last, breaker, '0' if nothing is parked, how many parked events were lost and not told, the first replay, state of each lane of
+-- that its lanes come to is for it, revision, `forgotten` ('-' before a person was forgotten), breaker, '0' if nothing is parked, how many parked events were lost and not told, the first replay, state of each lane of
 -- `lanes` ... }, of these '' for what is not there.
 --- @include mend-parked
 --- @include tells-all

@@ -5,6 +5,8 @@ local function write_lane()
   if owner ~= process_id then return 'fenced' end
   if (found or '') == after then return 'done', true end
   if (found or '') ~= before then return 'fenced' end
+  -- What begins has no name yet: it is known by what is told.
+  if lane == 'replay' and before == '' and redis.call('LINDEX', replays_key, 0) ~= replay then return 'fenced' end
   if after == '' then redis.call('HDEL', webhook_key, 'lane:' .. lane)
   else redis.call('HSET', webhook_key, 'lane:' .. lane, after) end
   return 'done', false
