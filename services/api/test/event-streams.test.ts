@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { buildOpenApi } from '@gateway/api/documents/build-openapi';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
+import { sayCursor } from '@gateway/contracts/events/cursor';
 import { systemClock } from '@gateway/runtime/clock';
 import { openEvents } from '@gateway/store/events/open-events';
 import { endOfLog } from '@gateway/store/events/read-log';
@@ -115,6 +116,26 @@ describe('streams of events', () => {
     const rest = await open(`?after=${ids[0]}`);
     await eventually(() => rest.heard.match(/^event:/gm)?.length === 4);
     rest.leave();
+  });
+
+  it('are read anew for clients that take long: a person may have been forgotten meanwhile', async () => {
+    const after = sayCursor(await endOfLog(space.store, 'main'));
+    for (let n = 0; n < 5; n++) await tell(n);
+    const { redis } = api.store;
+    const read = redis.xrangeBuffer.bind(redis);
+    let reads = 0;
+    redis.xrangeBuffer = ((...args: Parameters<typeof read>) => {
+      reads++;
+      return read(...args);
+    }) as typeof redis.xrangeBuffer;
+    leapMs = 4_000;
+    const stream = await open(`?after=${after}`);
+    const heard = () => [...stream.heard.matchAll(/44770090100\d/g)].map(([number]) => number);
+    await eventually(() => heard().length >= 5);
+    stream.leave();
+    redis.xrangeBuffer = read;
+    expect(heard()).to.deep.equal([0, 1, 2, 3, 4].map((n) => `44770090100${n}`));
+    expect(reads, 'one of each row').to.be.at.least(5);
   });
 
   it('say at once where they begin: who comes again before anything was told misses nothing in between', async () => {
