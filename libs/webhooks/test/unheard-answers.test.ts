@@ -137,7 +137,7 @@ describe('an answer of an endpoint that was not heard', () => {
     expect(new Set(rows().flatMap((each) => each.map(({ id }) => id))).size).to.equal(PEOPLE.length);
   });
 
-  it('keeps no one waiting for what is refused again of that request', async () => {
+  it('holds up nothing else where that request is refused again', async () => {
     const run = await create();
     let refusals = 0;
     // What is broken is mended for all but one.
