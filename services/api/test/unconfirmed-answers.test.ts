@@ -1,7 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { GatewayError } from '@gateway/runtime/errors';
-import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState, requestLink } from '@gateway/store/devices/device-state';
 import { type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
@@ -65,6 +65,16 @@ describe('what is told where replicas are waited for', () => {
       const repeat = disconnect();
       await owner.observe({ status: 'disconnected', reason: 'disconnected', logout: 'confirmed' });
       expect((await repeat).body.message).to.equal('Disconnected and logged out.');
+    });
+
+    it('is heard of at once by its owner, also where replicas do not have it', async () => {
+      const doorbells = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
+      const heard: string[] = [];
+      const end = doorbells.on(({ topic }) => void heard.push(topic));
+      isConfirmed = () => false;
+      expect((await disconnect()).body).to.deep.equal(NOT_CONFIRMED);
+      await eventually(() => heard.includes('desired'), SOON);
+      end();
     });
 
     it('is not that nothing was linked before replicas have that', async () => {
@@ -180,6 +190,21 @@ describe('what is told where replicas are waited for', () => {
       isConfirmed = () => true;
       expect((await otp(hasty)).status, 'the key still stands for it').to.equal(422);
       expect(await listOpenSends(space.store, DEFAULT)).to.deep.equal([]);
+    });
+
+    it('is no success, to be repeated for a day, where Redis goes away after it had failed', async () => {
+      const hasty = await apiThatWaits({ otpMs: 300 });
+      const answer = otp(hasty);
+      await firstSend();
+      isConfirmed = () => {
+        throw new Error('Connection is closed.');
+      };
+      const { tag } = parseMessageId((await listOpenSends(space.store, DEFAULT))[0]!)!;
+      const events = [{ recipient: 0, part: 0, event: 'failed' as const, errorCode: 403 }];
+      await recordResults(space.store, owner.ownership, { tag, nowMs: Date.now(), events });
+      expect((await answer).body).to.deep.equal({ success: false, error: 'Service unavailable' });
+      isConfirmed = () => true;
+      expect((await otp(hasty)).status).to.equal(422);
     });
 
     it('is that it goes out where the next master does not know that it was not sent', async () => {

@@ -54,11 +54,13 @@ export const disconnectDevice: Endpoint<Nothing, Nothing> = {
     const { store } = deps;
     const { desired } = deviceKeys(store.space, address);
     // Also where it joins an earlier request, or finds nothing: replicas may not have what made it so.
-    const { outcome, attemptId } = await writeTogether(store, desired, () =>
-      requestUnlink(store, address, { attemptId: makeAttemptId(), keyId }),
-    );
+    const { outcome, attemptId } = await writeTogether(store, desired, async () => {
+      const requested = await requestUnlink(store, address, { attemptId: makeAttemptId(), keyId });
+      // What may still happen happens at once: its owner would look half a minute later.
+      if (requested.outcome !== 'nothingLinked') await ringDoorbell(store, { topic: 'desired', ...address });
+      return requested;
+    });
     if (outcome === 'nothingLinked') return describe('nothingLinked');
-    await ringDoorbell(store, { topic: 'desired', ...address });
     const found = await waitFor(deps, address, {
       topics: ['observed', 'desired'],
       look: () => lookForOutcome(store, address, attemptId),

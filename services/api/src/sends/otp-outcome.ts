@@ -1,8 +1,8 @@
 import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
-import { ApiError } from '@gateway/runtime/errors';
-import { isNotConfirmed, unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
+import { ApiError, toError } from '@gateway/runtime/errors';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import { findSurely, writeTogether } from '@gateway/store/core/confirming/write-together';
 import type { Store } from '@gateway/store/core/store';
 import { waitFor } from '@gateway/store/core/wait-for';
@@ -45,12 +45,16 @@ export async function waitForOtp(
   const { store, stopping } = deps;
   let doubt: Error | undefined;
   const look = async () => {
+    let hasFailed = false;
+    const onFailure = () => {
+      hasFailed = true;
+    };
     try {
-      const outcome = await findOutcome(store, address, messageId);
+      const outcome = await findOutcome(store, address, messageId, onFailure);
       doubt = undefined;
       return outcome;
     } catch (thrown) {
-      if (isNotConfirmed(thrown)) doubt = thrown;
+      if (hasFailed) doubt = toError(thrown);
       return unlessRedisIsAway(thrown);
     }
   };
@@ -75,11 +79,20 @@ export async function waitForOtp(
 }
 
 /** Once replicas have it, if it was not sent: what was, the phone has. `undefined` while it is queued. */
-function findOutcome(store: Store, address: DeviceAddress, messageId: MessageId): Promise<Outcome | undefined> {
+function findOutcome(
+  store: Store,
+  address: DeviceAddress,
+  messageId: MessageId,
+  onFailure: () => void,
+): Promise<Outcome | undefined> {
   const { tag } = parseMessageId(messageId)!;
   return findSurely(store, sendKeys(store.space, address, tag).record, {
     read: () => readOutcome(store, address, messageId),
-    isAnything: (outcome) => outcome !== undefined && 'failure' in outcome,
+    isAnything: (outcome) => {
+      const isFailure = outcome !== undefined && 'failure' in outcome;
+      if (isFailure) onFailure();
+      return isFailure;
+    },
   });
 }
 
